@@ -19,6 +19,7 @@ from hudi_table_services.contract.clustering import (
     ClusteringPlanReport,
     ClusteringReport,
 )
+from hudi_table_services.contract.compaction.compaction import CompactionReport
 from hudi_table_services.contract.config_check import ConfigFinding, ConfigReport
 from hudi_table_services.contract.health import HealthFinding, HealthReport, PendingInstant
 from hudi_table_services.contract.metadata_table import MetadataPartitionReport, MetadataTableReport
@@ -94,6 +95,14 @@ def test_a_long_preview_has_at_most_about_ten_lines_and_counts_the_rest() -> Non
     assert "day=37" in text
     assert "day=29" not in text
     assert len(text.splitlines()) <= 12
+
+
+def test_a_compaction_that_its_trigger_prevents_names_the_trigger_once() -> None:
+    trigger = "2 delta commits since the first delta commit 2026, fewer than 5"
+    report = CompactionReport(trigger=trigger)
+    text = shown(job_summary(result_of(report, Outcome.NOTHING_TO_DO, reason=trigger), "compact"))
+    assert text.count(trigger) == 1
+    assert trigger in shown(job_summary(result_of(report, Outcome.PLANNED), "compact"))
 
 
 def test_a_preview_of_a_clean_lists_the_largest_partitions_first() -> None:
