@@ -116,7 +116,9 @@ def check_cancellation(instants: tuple[str, ...], older_than_minutes: int | None
     """Check the fields of a request that cancels plans. Raises InvalidRequestError."""
     check_instants(instants)
     if older_than_minutes is not None and older_than_minutes < 0:
-        raise InvalidRequestError(f"older_than_minutes is {older_than_minutes}, below 0.")
+        raise InvalidRequestError(
+            f"older_than_minutes is {older_than_minutes}, below 0.", hint="Give a number of at least 0."
+        )
     if instants and older_than_minutes is not None:
         raise InvalidRequestError(
             "instants and older_than_minutes cannot be combined.", hint="Give one of them."

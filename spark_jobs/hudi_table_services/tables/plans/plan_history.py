@@ -74,7 +74,8 @@ class PlanHistory(ABC, Generic[PlanT]):
         others = self.timeline.find(requested_time)
         if others:
             raise InvalidRequestError(
-                f"Instant {requested_time} is a {others[0].action.value}, not a {self.noun}."
+                f"Instant {requested_time} is a {others[0].action.value}, not a {self.noun}.",
+                hint=f"`hudi-services show table TABLE` lists the pending {self.noun}s.",
             )
         if (reason := self.why_missing(requested_time)) is not None:
             raise InvalidRequestError(
