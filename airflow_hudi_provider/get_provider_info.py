@@ -5,7 +5,7 @@ from typing import Any
 
 _TEXT = {"type": ["string", "null"], "default": None}
 _BASES_AND_HELPERS = {
-    "operators": {"clustering_job", "compaction_job", "job", "service_job", "upkeep", "write"},
+    "operators": {"job", "plans", "service_job", "upkeep", "write"},
     "sensors": {"table"},
     "triggers": {"ending", "job", "pool", "table"},
 }

@@ -126,11 +126,9 @@ with DAG(
     plan_compaction = ScheduleCompactionOperator(
         task_id="plan_compaction",
         base_path=TABLE,
-        hudi_options={
-            "hoodie.compact.inline.max.delta.commits": "{{ params.every_n_commits }}",
-            # A planned compaction also starts the count again, so that the next run does not plan another one.
-            "hoodie.compact.inline.trigger.strategy": "NUM_COMMITS_AFTER_LAST_REQUEST",
-        },
+        every_n_commits="{{ params.every_n_commits }}",
+        # A planned compaction also starts the count again, so that the next run does not plan another one.
+        hudi_options={"hoodie.compact.inline.trigger.strategy": "NUM_COMMITS_AFTER_LAST_REQUEST"},
         max_active_tis_per_dag=1,
     )
 

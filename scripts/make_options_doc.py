@@ -54,6 +54,7 @@ Jobs reject the following combinations. The error names both settings.
 | `hoodie.keep.min.commits` | a `hoodie.keep.max.commits` that is not larger, or a `hoodie.clean.commits.retained` that is not smaller |
 | `hoodie.write.concurrency.mode=OPTIMISTIC_CONCURRENCY_CONTROL` | `hoodie.cleaner.policy.failed.writes=EAGER` (with this mode, the default of the key is `LAZY`) |
 | `hoodie.airflow.parquet.compression.level` | a codec without levels |
+| `every_n_commits` of a compaction | `hoodie.compact.inline.trigger.strategy=TIME_ELAPSED` |
 | a field of the request | the key of this field, with a different value |
 | a key | a different name of this key, with a different value |
 """  # noqa: E501 - a row of a table is one line

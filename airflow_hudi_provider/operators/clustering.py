@@ -1,41 +1,68 @@
 """Rewrite the files of a Hudi table: fewer and larger files, with rows in an order that lets readers skip files."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.operators.clustering_job import HudiClusteringOperator, WhenHeld
+from airflow_hudi_provider.operators.plans import (
+    ALL_PENDING,
+    HudiPlanOperator,
+    Instants,
+    WhenHeld,
+    cancellation_fields,
+    execution_fields,
+    selects_all,
+)
 from airflow_hudi_provider.operators.service_job import RunOn
-from airflow_hudi_provider.results.clustering import result_of_executed, result_of_nothing
-from airflow_hudi_provider.tables.clusterings import executed_by
+from airflow_hudi_provider.results.clustering import (
+    clustering_answer,
+    clustering_event,
+    clusterings_in,
+    report_of_clusterings,
+)
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import check_choice, instants_of, names_of, whole_number_of
+from airflow_hudi_provider.tasks.arguments import check_choice, names_of, whole_number_of
+from airflow_hudi_provider.tasks.plan_service import PlanService
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.clustering import (
     LAYOUTS,
-    WHEN_HELD,
     CancelClusteringRequest,
     ClusteringRequest,
     ExecuteClusteringRequest,
     ScheduleClusteringRequest,
 )
-from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.request import WHEN_HELD, JobRequest
 from hudi_table_services.contract.result import JobResult
-
-if TYPE_CHECKING:
-    from hudi_table_services.tables.clustering_history import Clustering
-
-ALL_PENDING = "all"
-"""Value of ``instant`` that selects all pending clusterings of the table, oldest first."""
-
-Instants = str | Sequence[str] | Mapping[str, Any]
+from hudi_table_services.options.clustering import resolve_clustering_options
+from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
+from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 
 _PLAN_FIELDS = ("sort_columns", "layout", "partitions", "every_n_commits")
-_NONE_NAMED = "the previous task returned no plan, because it found nothing to cluster or only made a preview"
+_LEFT_BEHIND = (
+    "Completed clusterings stay, and readers see their files; another try can execute plans that are still "
+    "pending."
+)
+_NEEDS_ENGINE_FOR = "this task needs to read the footers of files whose writes are not on the active timeline"
 
 
-class ScheduleClusteringOperator(HudiClusteringOperator):
+def _resolve(request: JobRequest) -> ClusteringJobOptions:
+    options = resolve_clustering_options(request)
+    check_clustering_options(options.plan)
+    return options
+
+
+CLUSTERING_PLANS = PlanService(
+    name="clustering",
+    readers_see="the table as it was before",
+    none_named="the previous task returned no plan, because it found nothing to cluster or only made a preview",
+    resolve=_resolve,
+    reported=clusterings_in,
+    report_of=report_of_clusterings,
+    answer=clustering_answer,
+    event=clustering_event,
+)
+
+
+class ScheduleClusteringOperator(HudiPlanOperator):
     """Schedule a clustering: write its plan to the timeline. `ExecuteClusteringOperator` executes the plan.
 
     The job reads metadata only, so by default it runs in the worker. A task makes only one plan in each DAG run, even
@@ -64,8 +91,11 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
     """
 
     script: ClassVar[str] = "schedule_clustering.py"
+    plan_service = CLUSTERING_PLANS
+    left_behind = _LEFT_BEHIND
+    needs_engine_for = _NEEDS_ENGINE_FOR
     next_try = "reports"
-    template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, *_PLAN_FIELDS)
+    template_fields: Sequence[str] = (*HudiPlanOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
         self,
@@ -100,12 +130,10 @@ class ScheduleClusteringOperator(HudiClusteringOperator):
         If the timeline contains the plan, run the job in this process to describe the plan.
         """
         found = super().confirm(run, request, result)
-        if found is None and not self.preview and run.table.clusterings().of_request(request.request_id):
-            return self.run_here(request)
-        return found
+        return self.run_here(request) if found is None and self.scheduled(run, request) else found
 
 
-class ExecuteClusteringOperator(HudiClusteringOperator):
+class ExecuteClusteringOperator(HudiPlanOperator):
     """Execute pending clusterings on Spark.
 
     The job does not execute completed clusterings again. Returns a summary of the rewritten files: ``{"instants",
@@ -133,7 +161,9 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     """
 
     script: ClassVar[str] = "execute_clustering.py"
-    template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, "instant")
+    plan_service = CLUSTERING_PLANS
+    left_behind = _LEFT_BEHIND
+    template_fields: Sequence[str] = (*HudiPlanOperator.template_fields, "instant")
 
     def __init__(
         self, *, instant: Instants = ALL_PENDING, when_held: WhenHeld = "fail", **kwargs: Any
@@ -147,53 +177,21 @@ class ExecuteClusteringOperator(HudiClusteringOperator):
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> ExecuteClusteringRequest:
-        return self.checked(
-            ExecuteClusteringRequest(
-                **self.common_fields(location, request_id, result_uri),
-                instants=() if self._means_all else instants_of(self.instant),
-                when_held=self.when_held,
-            )
-        )
+        common = self.common_fields(location, request_id, result_uri)
+        plans = execution_fields(self.instant, self.when_held)
+        return self.checked(ExecuteClusteringRequest(**common, **plans))
+
+    def names_plans(self) -> bool:
+        return not selects_all(self.instant)
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        lookup = run.table.look_up_clusterings()
-        if lookup is None:
-            return ()
-        named = {each.instant for name in _named(request) if (each := lookup.current(name)) is not None}
-        pending = [each.instant for each in lookup.history.pending]
-        return [i.requested_time for i in pending if self._means_all or i in named]
+        return self.pending_named(run, request)
 
-    @property
-    def _means_all(self) -> bool:
-        return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
-
-    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return a result if the argument ``instant`` names no plan, or if an earlier try executed all plans."""
-        if not self._means_all and not _named(request):
-            return result_of_nothing(request, _NONE_NAMED)
-        return self._executed(run, request)
-
-    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return a result if each named plan is completed or was removed from the timeline, even if Spark failed."""
-        return super().confirm(run, request, result) or self._executed(run, request)
-
-    def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result if all plans of this request are completed.
-
-        If the request names no plans, return None as long as any plan of the table is pending. If no plan is pending,
-        the result describes the plans that this request executed. If this request executed no plan, the result
-        describes the plans for which this task waited.
-        """
-        if names := _named(request):
-            return _result_of_named(run.table, request, names)
-        if run.table.clusterings().pending:
-            return None
-        return _if_completed(request, executed_by(run.table, request.request_id)) or (
-            _result_of_named(run.table, request, run.waited_for) if run.waited_for else None
-        )
+    def executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        return self.executed_named(run, request)
 
 
-class ClusteringOperator(HudiClusteringOperator):
+class ClusteringOperator(HudiPlanOperator):
     """Schedule a clustering and execute its plan, in one Spark job.
 
     A task makes one plan in each DAG run; a retry executes the plan of the earlier try.
@@ -225,7 +223,9 @@ class ClusteringOperator(HudiClusteringOperator):
     """
 
     script: ClassVar[str] = "run_clustering.py"
-    template_fields: Sequence[str] = (*HudiClusteringOperator.template_fields, *_PLAN_FIELDS)
+    plan_service = CLUSTERING_PLANS
+    left_behind = _LEFT_BEHIND
+    template_fields: Sequence[str] = (*HudiPlanOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
         self,
@@ -255,25 +255,14 @@ class ClusteringOperator(HudiClusteringOperator):
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
         """Return the pending plans of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
-        if self.preview:
-            return ()
-        own = run.table.clusterings().of_request(request.request_id)
-        return [each.instant.requested_time for each in own if not each.instant.is_completed]
+        made = self.scheduled(run, request)
+        return [each.instant.requested_time for each in made if not each.instant.is_completed]
 
-    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        return self._executed(run, request)
-
-    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        return super().confirm(run, request, result) or self._executed(run, request)
-
-    def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result if this request made at least one plan and all its plans are completed."""
-        if self.preview:
-            return None
-        return _if_completed(request, run.table.clusterings().of_request(request.request_id))
+    def executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        return self.plan_service.result_if_executed(request, self.scheduled(run, request))
 
 
-class CancelClusteringOperator(HudiClusteringOperator):
+class CancelClusteringOperator(HudiPlanOperator):
     """Remove pending clusterings from the timeline, and delete the files that these clusterings have written so far.
 
     Give ``instant`` or ``older_than_minutes``. Readers see no difference, because the committed data files of
@@ -295,9 +284,12 @@ class CancelClusteringOperator(HudiClusteringOperator):
     """
 
     script: ClassVar[str] = "cancel_clustering.py"
+    plan_service = CLUSTERING_PLANS
+    left_behind = _LEFT_BEHIND
+    needs_engine_for = _NEEDS_ENGINE_FOR
     next_try = "cancels"
     template_fields: Sequence[str] = (
-        *HudiClusteringOperator.template_fields,
+        *HudiPlanOperator.template_fields,
         "instant",
         "older_than_minutes",
     )
@@ -324,26 +316,17 @@ class CancelClusteringOperator(HudiClusteringOperator):
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> CancelClusteringRequest:
-        age = (
-            None if self._names_plans else whole_number_of("older_than_minutes", self.older_than_minutes or 0)
-        )
-        return self.checked(
-            CancelClusteringRequest(
-                **self.common_fields(location, request_id, result_uri),
-                instants=instants_of(self.instant) if self._names_plans else (),
-                older_than_minutes=age,
-                preview=self.preview,
-            )
-        )
+        common = self.common_fields(location, request_id, result_uri)
+        plans = cancellation_fields(self.instant, self.older_than_minutes, names_plans=self._names_plans)
+        return self.checked(CancelClusteringRequest(**common, **plans, preview=self.preview))
+
+    def names_plans(self) -> bool:
+        return self._names_plans
 
     def next_try_of(self, request: JobRequest) -> str:
         # A preview cancels no plan. With `older_than_minutes`, the job cancels only plans that are old enough and that
         # no other job is executing.
         return self.next_try if self._names_plans and not self.preview else "examines"
-
-    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        is_empty = self._names_plans and not _named(request)
-        return result_of_nothing(request, _NONE_NAMED) if is_empty else None
 
 
 def _check_layout(task_id: str, layout: object) -> None:
@@ -359,40 +342,3 @@ def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[
         "every_n_commits": whole_number_of("every_n_commits", task.every_n_commits),
         "preview": task.preview,
     }
-
-
-def _if_completed(request: JobRequest, clusterings: "Sequence[Clustering]") -> JobResult | None:
-    """Return the result of these clusterings if there is at least one and all are completed; else None."""
-    is_done = bool(clusterings) and all(each.instant.is_completed for each in clusterings)
-    return result_of_executed(request, clusterings) if is_done else None
-
-
-def _result_of_named(table: HudiHook, request: JobRequest, names: Sequence[str]) -> JobResult | None:
-    """Return the result if each named plan, or its replacement, is completed or was removed from the timeline.
-
-    Return None in all other cases, so that the job runs. If the timeline contains neither a named plan nor its removal,
-    the job reports that the name is wrong.
-    """
-    lookup = table.look_up_clusterings()
-    if lookup is None:
-        return None
-    found: dict[str, Clustering] = {}
-    removed = []
-    for name in names:
-        if (clustering := lookup.current(name)) is not None:
-            found[clustering.instant.requested_time] = (
-                clustering  # one entry, even if two names identify the same plan
-            )
-        elif (words := lookup.why_missing(name)) is not None:
-            removed.append(words)
-        else:
-            return None
-    if not found:
-        return result_of_nothing(request, "; ".join(removed))
-    result = _if_completed(request, list(found.values()))
-    return replace(result, reason="; ".join([result.reason, *removed])) if result is not None else None
-
-
-def _named(request: JobRequest) -> tuple[str, ...]:
-    """Return the plans that the request names."""
-    return tuple(getattr(request, "instants", ()))

@@ -1,19 +1,27 @@
 """Compact a merge-on-read table: merge the log files of file groups into new base files."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
-from airflow_hudi_provider.operators.compaction_job import (
-    HudiCompactionOperator,
+from airflow_hudi_provider.operators.plans import (
+    ALL_PENDING,
+    HudiPlanOperator,
+    Instants,
     WhenHeld,
-    if_completed,
-    result_of_named,
+    cancellation_fields,
+    execution_fields,
+    selects_all,
 )
 from airflow_hudi_provider.operators.service_job import RunOn
-from airflow_hudi_provider.results.clustering import result_of_nothing
-from airflow_hudi_provider.tables.compactions import executed_by
+from airflow_hudi_provider.results.compaction import (
+    compaction_answer,
+    compaction_event,
+    compactions_in,
+    report_of_compactions,
+)
 from airflow_hudi_provider.tables.connection import TableLocation
-from airflow_hudi_provider.tasks.arguments import instants_of, names_of, whole_number_of
+from airflow_hudi_provider.tasks.arguments import names_of, whole_number_of
+from airflow_hudi_provider.tasks.plan_service import PlanService
 from airflow_hudi_provider.tasks.run import TaskRun
 from hudi_table_services.contract.compaction.compaction import (
     CancelCompactionRequest,
@@ -23,19 +31,27 @@ from hudi_table_services.contract.compaction.compaction import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
 
-if TYPE_CHECKING:
-    from hudi_table_services.tables.compaction.compaction_history import Compaction
+_PLAN_FIELDS = ("partitions", "every_n_commits")
+_LEFT_BEHIND = (
+    "Completed compactions stay. Another try can execute plans that are still pending, and then merges only file "
+    "slices whose new base files are missing."
+)
 
-ALL_PENDING = "all"
-"""Value of ``instant`` that selects all pending compactions of the table, oldest first."""
+COMPACTION_PLANS = PlanService(
+    name="compaction",
+    readers_see="the same rows as before",
+    none_named="the previous task named no plan, because it had nothing to plan or only made a preview",
+    resolve=resolve_compaction_options,
+    reported=compactions_in,
+    report_of=report_of_compactions,
+    answer=compaction_answer,
+    event=compaction_event,
+)
 
-Instants = str | Sequence[str] | Mapping[str, Any]
 
-_NONE_NAMED = "the previous task named no plan, because it had nothing to plan or only made a preview"
-
-
-class ScheduleCompactionOperator(HudiCompactionOperator):
+class ScheduleCompactionOperator(HudiPlanOperator):
     """Plan a compaction and write the plan to the timeline; `ExecuteCompactionOperator` executes the plan.
 
     The job reads metadata only, so by default it runs in the worker. It makes a plan only if a compaction is due. A
@@ -47,6 +63,8 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
+    :param every_n_commits: number of delta commits since the last compaction that make a compaction due
+        (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
@@ -61,13 +79,16 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
     """
 
     script: ClassVar[str] = "schedule_compaction.py"
+    plan_service = COMPACTION_PLANS
+    left_behind = _LEFT_BEHIND
     next_try = "reports"
-    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, "partitions")
+    template_fields: Sequence[str] = (*HudiPlanOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
         self,
         *,
         partitions: str | Sequence[str] = (),
+        every_n_commits: int | str = 0,
         ignore_trigger: bool = False,
         preview: bool = False,
         run_on: RunOn = "worker",
@@ -75,6 +96,7 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.partitions = partitions
+        self.every_n_commits = every_n_commits
         self.ignore_trigger = ignore_trigger
         self.preview = preview
         self.choose_where_to_run(run_on)
@@ -87,14 +109,15 @@ class ScheduleCompactionOperator(HudiCompactionOperator):
         return self.checked(ScheduleCompactionRequest(**common, **_plan_fields(self)))
 
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return the plan, even if Spark failed. If the timeline has the plan, run the job here to describe it."""
+        """Return the result that describes the plan, even if Spark failed.
+
+        If the timeline contains the plan, run the job in this process to describe the plan.
+        """
         found = super().confirm(run, request, result)
-        if found is not None or self.preview:
-            return found
-        return self.run_here(request) if _made_by(run, request) is not None else None
+        return self.run_here(request) if found is None and self.scheduled(run, request) else found
 
 
-class ExecuteCompactionOperator(HudiCompactionOperator):
+class ExecuteCompactionOperator(HudiPlanOperator):
     """Execute pending compactions on Spark.
 
     The job does not execute completed compactions again. Returns a summary of the merged files: ``{"instants",
@@ -122,7 +145,9 @@ class ExecuteCompactionOperator(HudiCompactionOperator):
     """
 
     script: ClassVar[str] = "execute_compaction.py"
-    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, "instant")
+    plan_service = COMPACTION_PLANS
+    left_behind = _LEFT_BEHIND
+    template_fields: Sequence[str] = (*HudiPlanOperator.template_fields, "instant")
 
     def __init__(
         self, *, instant: Instants = ALL_PENDING, when_held: WhenHeld = "fail", **kwargs: Any
@@ -135,54 +160,21 @@ class ExecuteCompactionOperator(HudiCompactionOperator):
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> ExecuteCompactionRequest:
-        return self.checked(
-            ExecuteCompactionRequest(
-                **self.common_fields(location, request_id, result_uri),
-                instants=() if self._means_all else instants_of(self.instant),
-                when_held=self.when_held,
-            )
-        )
+        common = self.common_fields(location, request_id, result_uri)
+        plans = execution_fields(self.instant, self.when_held)
+        return self.checked(ExecuteCompactionRequest(**common, **plans))
+
+    def names_plans(self) -> bool:
+        return not selects_all(self.instant)
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        history = run.table.compactions()
-        if history is None:
-            return ()
-        named = {found.instant for name in _named(request) if (found := history.current(name)) is not None}
-        pending = [each.instant for each in history.pending]
-        return [i.requested_time for i in pending if self._means_all or i in named]
+        return self.pending_named(run, request)
 
-    @property
-    def _means_all(self) -> bool:
-        return isinstance(self.instant, str) and self.instant.strip().lower() == ALL_PENDING
-
-    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return a result if the argument ``instant`` names no plan, or if an earlier try executed all plans."""
-        if not self._means_all and not _named(request):
-            return result_of_nothing(request, _NONE_NAMED)
-        return self._executed(run, request)
-
-    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        """Return a result if each named plan is completed or was removed from the timeline, even if Spark failed."""
-        return super().confirm(run, request, result) or self._executed(run, request)
-
-    def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result if all plans of this request are completed.
-
-        If the request names no plans, return None as long as any plan of the table is pending. If no plan is pending,
-        the result describes the plans that this request executed. If this request executed no plan, the result
-        describes the plans for which this task waited.
-        """
-        if names := _named(request):
-            return result_of_named(run.table, request, names)
-        history = run.table.compactions()
-        if history is None or history.pending:
-            return None
-        return if_completed(request, executed_by(history, request.request_id)) or (
-            result_of_named(run.table, request, run.waited_for) if run.waited_for else None
-        )
+    def executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        return self.executed_named(run, request)
 
 
-class CompactionOperator(HudiCompactionOperator):
+class CompactionOperator(HudiPlanOperator):
     """Plan a compaction if it is due, and execute it, in one Spark job.
 
     A task makes one plan in each DAG run; a retry executes the plan of the earlier try. If no compaction is due, the
@@ -193,6 +185,8 @@ class CompactionOperator(HudiCompactionOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
+    :param every_n_commits: number of delta commits since the last compaction that make a compaction due
+        (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
     :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
@@ -212,12 +206,15 @@ class CompactionOperator(HudiCompactionOperator):
     """
 
     script: ClassVar[str] = "run_compaction.py"
-    template_fields: Sequence[str] = (*HudiCompactionOperator.template_fields, "partitions")
+    plan_service = COMPACTION_PLANS
+    left_behind = _LEFT_BEHIND
+    template_fields: Sequence[str] = (*HudiPlanOperator.template_fields, *_PLAN_FIELDS)
 
     def __init__(
         self,
         *,
         partitions: str | Sequence[str] = (),
+        every_n_commits: int | str = 0,
         ignore_trigger: bool = False,
         preview: bool = False,
         when_held: WhenHeld = "fail",
@@ -225,6 +222,7 @@ class CompactionOperator(HudiCompactionOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.partitions = partitions
+        self.every_n_commits = every_n_commits
         self.ignore_trigger = ignore_trigger
         self.preview = preview
         self.when_held = when_held
@@ -235,23 +233,15 @@ class CompactionOperator(HudiCompactionOperator):
         return self.checked(CompactionRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        """Return the pending plan of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
-        made = None if self.preview else _made_by(run, request)
-        return [made.instant.requested_time] if made is not None and not made.instant.is_completed else ()
+        """Return the pending plans of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
+        made = self.scheduled(run, request)
+        return [each.instant.requested_time for each in made if not each.instant.is_completed]
 
-    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        return self._executed(run, request)
-
-    def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
-        return super().confirm(run, request, result) or self._executed(run, request)
-
-    def _executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return the result if this request made a plan and the plan is completed."""
-        made = None if self.preview else _made_by(run, request)
-        return if_completed(request, [made]) if made is not None else None
+    def executed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
+        return self.plan_service.result_if_executed(request, self.scheduled(run, request))
 
 
-class CancelCompactionOperator(HudiCompactionOperator):
+class CancelCompactionOperator(HudiPlanOperator):
     """Remove pending compactions from the timeline, and delete the files that these compactions have written so far.
 
     Give ``instant`` or ``older_than_minutes``. Readers see no difference, because they read the log files until a
@@ -273,9 +263,11 @@ class CancelCompactionOperator(HudiCompactionOperator):
     """
 
     script: ClassVar[str] = "cancel_compaction.py"
+    plan_service = COMPACTION_PLANS
+    left_behind = _LEFT_BEHIND
     next_try = "cancels"
     template_fields: Sequence[str] = (
-        *HudiCompactionOperator.template_fields,
+        *HudiPlanOperator.template_fields,
         "instant",
         "older_than_minutes",
     )
@@ -302,43 +294,24 @@ class CancelCompactionOperator(HudiCompactionOperator):
     def build_request(
         self, location: TableLocation, request_id: str, result_uri: str
     ) -> CancelCompactionRequest:
-        age = (
-            None if self._names_plans else whole_number_of("older_than_minutes", self.older_than_minutes or 0)
-        )
-        return self.checked(
-            CancelCompactionRequest(
-                **self.common_fields(location, request_id, result_uri),
-                instants=instants_of(self.instant) if self._names_plans else (),
-                older_than_minutes=age,
-                preview=self.preview,
-            )
-        )
+        common = self.common_fields(location, request_id, result_uri)
+        plans = cancellation_fields(self.instant, self.older_than_minutes, names_plans=self._names_plans)
+        return self.checked(CancelCompactionRequest(**common, **plans, preview=self.preview))
+
+    def names_plans(self) -> bool:
+        return self._names_plans
 
     def next_try_of(self, request: JobRequest) -> str:
         # A preview cancels no plan. With `older_than_minutes`, the job cancels only plans that are old enough and that
         # no other job is executing.
         return self.next_try if self._names_plans and not self.preview else "examines"
 
-    def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        is_empty = self._names_plans and not _named(request)
-        return result_of_nothing(request, _NONE_NAMED) if is_empty else None
-
 
 def _plan_fields(task: ScheduleCompactionOperator | CompactionOperator) -> dict[str, Any]:
     """Return the fields of a request that define what to plan."""
     return {
         "partitions": names_of(task.partitions),
+        "every_n_commits": whole_number_of("every_n_commits", task.every_n_commits),
         "ignore_trigger": task.ignore_trigger,
         "preview": task.preview,
     }
-
-
-def _made_by(run: TaskRun, request: JobRequest) -> "Compaction | None":
-    """Return the compaction that this request scheduled; None if the active timeline has none."""
-    history = run.table.compactions()
-    return history.of_request(request.request_id) if history is not None else None
-
-
-def _named(request: JobRequest) -> tuple[str, ...]:
-    """Return the plans that the request names."""
-    return tuple(getattr(request, "instants", ()))

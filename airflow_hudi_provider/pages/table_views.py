@@ -78,7 +78,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
     archived = [each.instant for each in history.writes if each.instant.identity not in active]
     every = sorted([*archived, *instants], key=lambda instant: instant.requested_time)
     requests = request_ids_of(store, every[-SHOWN_INSTANTS:])
-    undone = _undone(table, instants)
+    undos = _undos(table, instants)
     services = {instant: {"by": task_of_request(request)} for instant, request in requests.items()}
     return {
         "instant_count": len(every),
@@ -87,7 +87,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
             {
                 **_instant(instant, config),
                 **services.get(instant, {}),
-                **({"undone": undone[each]} if (each := instant.requested_time) in undone else {}),
+                **undos.get(instant, {}),
                 **writes.get(instant.identity, {}),
             }
             for instant in every[-SHOWN_INSTANTS:]
@@ -99,20 +99,24 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
     }
 
 
-def _undone(table: RegisteredTable, instants: Iterable["Instant"]) -> dict[str, list[str]]:
-    """Map the latest completed rollbacks and restores to the requested times of the instants that they undid."""
-    from hudi_table_services.model.timeline import Timeline
+def _undos(table: RegisteredTable, instants: Iterable["Instant"]) -> dict["Instant", dict[str, Any]]:
+    """Map the latest rollbacks and restores to the instants that they undo, and to the reason in words.
+
+    The reason is an empty string if the timeline does not contain it.
+    """
     from hudi_table_services.storage.clock import SystemClock
     from hudi_table_services.tables.table import TableAccess
-    from hudi_table_services.tables.undo_history import undone_by
+    from hudi_table_services.tables.undo_history import undo_of
 
     hook = hook_of(table)
     access = TableAccess(storage=hook.storage, clock=SystemClock(), config=hook.table_config())
-    undos = [each for each in instants if each.action.value in ("rollback", "restore") and each.is_completed]
-    found: dict[str, list[str]] = {}
-    for undone, by in sorted(undone_by(access, Timeline.of(undos[-SHOWN_WRITES:])).items()):
-        found.setdefault(by, []).append(undone)
-    return found
+    latest = [each for each in instants if each.action.value in ("rollback", "restore")][-SHOWN_WRITES:]
+    found = {instant: undo_of(access, instant) for instant in latest}
+    return {
+        instant: {"undone": list(undo.undone), "undo_reason": undo.reason}
+        for instant, undo in found.items()
+        if undo.undone
+    }
 
 
 def plan_view(table: RegisteredTable) -> dict[str, Any]:

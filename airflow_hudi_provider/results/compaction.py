@@ -1,24 +1,19 @@
-"""Return value and asset event of a compaction task, and results that are known without running its job."""
+"""Return value and asset event of a compaction task, and the report on plans that an earlier attempt executed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_hudi_provider.results.clustering import draw_clustering as draw
+from airflow_hudi_provider.results.plans import SHOWN_PLANS, draw, event_from, identity_of, shortened
 from hudi_table_services.contract.compaction.compaction import (
     CompactedPartition,
     CompactionPlanReport,
     CompactionReport,
     UnmergedLogs,
 )
-from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.result import JobResult
 
 if TYPE_CHECKING:
     from hudi_table_services.tables.compaction.compaction_history import Compaction
-
-SHOWN_PLANS = 50
-SHOWN_PARTITIONS = 50
-SHOWN_REASONS = 20
 
 _MEASURED = ("output_bytes", "rows", "updated_rows", "inserted_rows", "deleted_rows", "reused_files")
 
@@ -33,20 +28,10 @@ def compaction_answer(result: JobResult) -> dict[str, Any]:
     parts = [part for plan in report.plans for part in plan.partitions]
     names = sorted({part.partition_path for part in parts})
     answer = {
-        "outcome": result.outcome.value,
-        "operation": result.operation,
-        "base_path": result.base_path,
-        "table_name": result.table_name,
-        "reused": result.reused,
-        "reason": result.reason,
-        "instant": next(iter(report.instants), None),
-        "instants": list(report.instants),
+        **identity_of(result, report.instants),
         **_figures(parts),
         "plans": [_plan(plan) for plan in report.plans[:SHOWN_PLANS]],
-        "partitions": names[:SHOWN_PARTITIONS],
-        "partition_count": len(names),
-        "skipped": list(report.skipped[:SHOWN_REASONS]),
-        "skipped_count": len(report.skipped),
+        **shortened(names, report.skipped),
         "trigger": report.trigger,
         "delta_commits": report.delta_commits,
         "logs_before": _logs(report.before),
@@ -58,41 +43,18 @@ def compaction_answer(result: JobResult) -> dict[str, Any]:
 
 def compaction_event(result: JobResult) -> dict[str, Any]:
     """Return the ``extra`` field of an asset event. A compaction changes no rows, so readers may skip the event."""
-    answer = compaction_answer(result)
-    names = (
-        "outcome",
-        "reused",
-        "operation",
-        "instants",
-        "partitions",
-        "partition_count",
-        "slices",
-        "log_files",
-    )
-    return {
-        **{name: answer[name] for name in names},
-        "instant_time": answer["instant"],
-        "completion_time": result.completion_time,
-    }
+    return event_from(result, compaction_answer(result), "slices", "log_files")
 
 
-def result_of_executed(request: JobRequest, completed: "Sequence[Compaction]") -> JobResult:
-    """Return the result of plans that an earlier attempt executed. The sizes of the files are unknown."""
-    instants = [compaction.instant for compaction in completed]
-    return JobResult(
-        request_id=request.request_id,
-        outcome=Outcome.COMPLETED,
-        service=request.service,
-        operation=request.work,
-        table_name=request.table_name,
-        base_path=request.base_path,
-        reused=True,
-        reason="an earlier attempt executed the plans; this task wrote nothing",
-        action=instants[0].action.value,
-        instant_time=instants[0].requested_time,
-        completion_time=instants[0].completion_time,
-        report=CompactionReport(plans=tuple(_stored(each) for each in completed)),
-    )
+def compactions_in(result: JobResult) -> "Sequence[CompactionPlanReport] | None":
+    """Return the reports on the plans in a result; None if the result has no report on compactions."""
+    report = result.report_as(CompactionReport)
+    return report.plans if report is not None else None
+
+
+def report_of_compactions(compactions: "Sequence[Compaction]") -> CompactionReport:
+    """Build a report on compactions that an earlier attempt executed. The sizes of the files are unknown."""
+    return CompactionReport(plans=tuple(_stored(each) for each in compactions))
 
 
 def _stored(compaction: "Compaction") -> CompactionPlanReport:

@@ -1,13 +1,12 @@
 """Find the pending plans of clusterings and compactions that an attempt is executing."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from airflow_hudi_provider.hooks.hudi import HudiHook
     from hudi_table_services.model.instant import Instant
-    from hudi_table_services.tables.clustering_lookup import ClusteringLookup
-    from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
+    from hudi_table_services.tables.plans.plan_history import PlanHistory
 
 PlannedService = Literal["clustering", "compaction"]
 """A table service whose plans are on the timeline until an attempt has executed them."""
@@ -27,7 +26,7 @@ def held_plans(
     from hudi_table_services.tables.executions import is_executed_by_others
     from hudi_table_services.tables.table import TableAccess
 
-    lookup = _look_up(hook, service)
+    lookup = plan_history(hook, service)
     if lookup is None:
         return ()
     table = TableAccess(storage=hook.storage, clock=SystemClock(), config=hook.table_config())
@@ -43,5 +42,6 @@ def held_plans(
     )
 
 
-def _look_up(hook: "HudiHook", service: PlannedService) -> "ClusteringLookup | CompactionHistory | None":
+def plan_history(hook: "HudiHook", service: PlannedService) -> "PlanHistory[Any] | None":
+    """Read the plans of a service on the active timeline; return None if there is no table."""
     return hook.compactions() if service == "compaction" else hook.look_up_clusterings()

@@ -1,8 +1,6 @@
 """Describe, in sentences for a log, the state of a request after its job was ended."""
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.tables.clusterings import executed_by
-from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.text import counted
 
 _SEARCHED_INSTANTS = 20
@@ -94,31 +92,3 @@ def state_of_metadata_table(hook: HudiHook) -> str:
     if begun:
         sentences.append(f"Begun but not complete: {', '.join(begun)}; the next run builds them again.")
     return " ".join(sentences)
-
-
-def state_of_clusterings(hook: HudiHook, request: JobRequest, *, next_try: str) -> str:
-    """Describe the clusterings that a request named, planned or executed before its job failed.
-
-    Args:
-        next_try: what the next try does with a pending plan, such as ``executes``.
-    """
-    lookup = hook.look_up_clusterings()
-    if lookup is None:
-        return "There is no table."
-    own = lookup.history.of_request(request.request_id)
-    names = getattr(request, "instants", None)
-    if names is None:
-        found = own
-    elif names:
-        found = tuple(each for name in names if (each := lookup.current(name)) is not None)
-    else:
-        found = lookup.history.pending
-    done = (*found, *own, *executed_by(hook, request.request_id))
-    completed = sorted({each.instant.requested_time for each in done if each.instant.is_completed})
-    pending = sorted({each.instant.requested_time for each in found if not each.instant.is_completed})
-    sentences = [f"Clustering {time} is completed: readers see its files." for time in completed]
-    sentences += [
-        f"Clustering plan {time} is pending: readers see the table as it was before; the next try {next_try} it."
-        for time in pending
-    ]
-    return " ".join(sentences) or "The timeline has no clustering of this request."

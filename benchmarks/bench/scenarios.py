@@ -193,12 +193,12 @@ CLUSTERINGS = (
 )
 
 WARM_UP = "warm_up"
-WARM_UP_CLUSTERING = _clustering(WARM_UP, "", 1.0, WARM_UP, Clustering(tasks=4))
+WARM_UP_CLUSTERING = _clustering(WARM_UP, "warm-up of clusterings", 1.0, WARM_UP, Clustering(tasks=4))
 """This scenario is not measured. Its table is used for the warm-up of the measured scenarios."""
 
 WARM_UP_LOGS = Scenario(
     name="warm_up_logs",
-    title="",
+    title="warm-up of compactions and snapshot reads",
     operation=Operation.COMPACT,
     inputs=(WARM_UP, "warm_up_changed"),
     merge_on_read=True,

@@ -217,13 +217,9 @@ class UnhealthyTableError(HudiTableServiceError):
     """A measure of the health report exceeds its limit, or the timeline cannot be trusted.
 
     `evidence` is the whole `HealthReport`.
-
-    Attributes:
-        files: the `FileStats` of the live files; None if they are not known.
     """
 
     exit_code = 76
-    files: object | None = None
 
 
 class UnsafeConfigError(HudiTableServiceError):

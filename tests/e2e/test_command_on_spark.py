@@ -1,4 +1,4 @@
-"""The command `hudi-services` with Spark: a write in a pipe, and a clustering on a terminal."""
+"""The command `hudi-services` with Spark: a write in a pipe, a clustering and an interrupted write on a terminal."""
 
 import json
 import sys
@@ -38,3 +38,36 @@ def test_a_write_in_a_pipe_and_a_clustering_on_a_terminal(tmp_path: Path) -> Non
     shown = run([PROGRAM, "show", "timeline", base_path], variables, tmp_path / "run")
     operations = [each["operation"] for each in json.loads(shown.output)["instants"]]
     assert operations == ["cluster", "upsert"]
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("is_first", [True, False], ids=["new table", "existing table"])
+def test_an_interrupted_write_is_rolled_back_and_says_so_on_a_terminal(
+    tmp_path: Path, is_first: bool
+) -> None:
+    base_path = tmp_path / "orders"
+    variables = environment(spark_settings(tmp_path / "conf", spark__master="local[2]"))
+    if not is_first:
+        source = write_parquet(FIRST, tmp_path / "landing" / "first.parquet")
+        written = run(
+            [PROGRAM, "upsert", *table_flags(base_path, source_path=str(source))], variables, tmp_path / "run"
+        )
+        assert written.exit_code == 0, written.log
+    many = write_parquet(orders(range(1_000_000), regions=100), tmp_path / "landing" / "many.parquet")
+    exit_code, received = run_on_a_terminal(
+        [PROGRAM, "upsert", *table_flags(base_path, source_path=str(many))],
+        variables,
+        longest_s=150.0,
+        interrupt_at="file groups of orders at",
+    )
+    text = " ".join(without_control(received).split())
+    assert exit_code == 130, text
+    state = "the table has no rows" if is_first else "the table is unchanged"
+    assert f"The job was interrupted. Its write is rolled back: {state}." in text
+    assert text.endswith("hudi-services was interrupted.")
+    assert " ERROR " not in text
+    assert "Traceback" not in text
+    assert stored(base_path) == ([] if is_first else FIRST)
+    shown = run([PROGRAM, "show", "timeline", base_path], variables, tmp_path / "run")
+    newest = json.loads(shown.output)["instants"][0]
+    assert (newest["action"], newest["undo_reason"]) == ("rollback", "the job was interrupted")

@@ -17,7 +17,7 @@ from hudi_table_services.command.output import console_of, is_terminal, print_te
 from hudi_table_services.command.progress_bar import TerminalLog
 from hudi_table_services.command.rendering import print_summary, printable
 from hudi_table_services.command.script_names import with_commands
-from hudi_table_services.command.spark_log import SPARK_SETTINGS, is_startup_line, log_errors_only
+from hudi_table_services.command.spark_log import SPARK_SETTINGS, is_needless_line, log_errors_only
 from hudi_table_services.command.stderr_lines import stderr_lines
 from hudi_table_services.command.summary import Summary
 from hudi_table_services.contract.error_text import TEXT_WIDTH, Failure
@@ -150,5 +150,5 @@ def _lasting_console() -> Console:
 
 
 def _print_foreign(log: TerminalLog, line: str) -> None:
-    if not is_startup_line(line):
+    if not is_needless_line(line):
         log.print_line(line)

@@ -20,11 +20,13 @@ _STARTUP_LINE = re.compile(
     r"|Setting default log level to "
     r"|To adjust logging level use "
 )
+_QUERY_ERROR = re.compile(r'\{"ts": .*"logger": "(?:SQL|DataFrame)QueryContextLogger"')
+"""Matches the line in which PySpark 4 logs an error of a query, with Java's stack trace, before it raises the error."""
 
 
-def is_startup_line(line: str) -> bool:
-    """Whether Java or Spark writes this line at each start, whatever the log level."""
-    return _STARTUP_LINE.match(line) is not None
+def is_needless_line(line: str) -> bool:
+    """Whether Java or Spark writes this line at each start, or PySpark repeats an error that the job reports."""
+    return any(pattern.match(line) is not None for pattern in (_STARTUP_LINE, _QUERY_ERROR))
 
 
 def log_errors_only() -> None:

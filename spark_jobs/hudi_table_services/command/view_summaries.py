@@ -1,6 +1,6 @@
 """The views of `hudi-services show` as summaries for a terminal."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -107,10 +107,27 @@ def timeline_summary(view: TimelineView) -> Summary:
                 optional=("time", ">files", ">size"),
                 whole=("instant",),
             ),
+            _undone(view.instants),
         ),
         notes=[*notes, "Older instants are archived."] if view.has_archive else notes,
         shown_rows=None,
     )
+
+
+def _undone(instants: Sequence[InstantView]) -> Grid:
+    """Return a table of the rollbacks and restores, each with the instants that it undoes and the reason."""
+    rows = [
+        (each.instant_time, each.action, ", ".join(each.undone), _reason(each))
+        for each in instants
+        if each.undone
+    ]
+    columns = ("instant", "action", "undoes", "reason")
+    return Grid(columns=columns, rows=rows, noun="row", title="Rollbacks and restores", whole=("instant",))
+
+
+def _reason(instant: InstantView) -> str:
+    """Return the reason of a rollback or a restore; empty for other instants."""
+    return (instant.undo_reason or "not recorded") if instant.undone else ""
 
 
 def _rows(instant: InstantView) -> str:
@@ -217,6 +234,8 @@ def commit_summary(view: CommitView) -> Summary:
             ("Completed", local_time(instant.completed_at)),
             ("Request", instant.request_id),
             ("Rows", _rows(instant)),
+            ("Undoes", ", ".join(instant.undone)),
+            ("Reason", _reason(instant)),
             *_pending_facts(view),
             *extra,
         ),

@@ -45,6 +45,7 @@ from hudi_table_services.hudi_format.workload_profile import encode_workload_pro
 from hudi_table_services.model.concurrent_change import ConcurrentChange, ConflictStrategy
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import NEW_FILE_GROUP, CommitMetadata
@@ -144,11 +145,28 @@ class CommitAttempt:
             if not self._is_completed and not isinstance(
                 error, CommitStateUnknownError | LockNotAcquiredError
             ):
-                is_rolled_back = self._roll_back()
-                if is_rolled_back and isinstance(error, KeyboardInterrupt):
-                    _LOG.warning("The job was interrupted. Its write is rolled back: readers see no change.")
+                is_interrupted = isinstance(error, KeyboardInterrupt)
+                is_rolled_back = self._roll_back(
+                    UndoReason.INTERRUPTED_JOB if is_interrupted else UndoReason.FAILED_JOB
+                )
+                if is_rolled_back and is_interrupted:
+                    _LOG.warning("The job was interrupted. Its write is rolled back: %s", self._state())
+            elif self._is_completed and isinstance(error, KeyboardInterrupt):
+                _LOG.warning(
+                    "The job was interrupted after its write %s was completed: the table contains the rows.",
+                    self.instant_time,
+                )
         finally:
             self._stop_heartbeat()
+
+    def _state(self) -> str:
+        """State of the table after the rollback of an interrupted attempt, as the end of a sentence."""
+        if self._snapshot.timeline.completed_writes:
+            return "the table is unchanged."
+        return (
+            "the table has no rows. The table and the folders of its partitions stay, because other writers may use "
+            "them already."
+        )
 
     def start(self, profile: CommitMetadata) -> None:
         """Write the inflight file with the workload profile. Call this before the first data file is written.
@@ -273,14 +291,16 @@ class CommitAttempt:
         if self._traces is not None:
             self._traces.stop_heartbeat()
 
-    def _roll_back(self) -> bool:
+    def _roll_back(self, reason: UndoReason) -> bool:
         """Undo the write of this attempt, if there is one. Return whether nothing of the write remains."""
         if self._requested is None or self._traces is None:
             return True
         try:
             # Use the lock, because another attempt of the same request may be rolling this attempt back.
             with self._lock:
-                rollback_instant(self._table, self._requested)
+                rollback_instant(
+                    self._table, self._requested, UndoNote(reason=reason, request_id=self._request_id)
+                )
             if any(i.is_completed for i in self._store.load().find(self.instant_time)):
                 return False
             # Another writer may have rolled this attempt back while tasks of this attempt were writing files.

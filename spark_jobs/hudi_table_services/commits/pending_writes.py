@@ -8,6 +8,7 @@ from hudi_table_services.commits.finished_writes import remove_traces_of_finishe
 from hudi_table_services.commits.undo import finish_pending_rollbacks, rollback_instant
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 from hudi_table_services.storage.locks.heartbeat import is_heartbeat_alive
@@ -20,6 +21,10 @@ _LOG = logging.getLogger(__name__)
 _ROLL_BACK_FIRST = (
     "First run rollback.py --all-failed: a metadata table cannot be built while a dead write is pending."
 )
+_WORDS = {
+    UndoReason.EARLIER_ATTEMPT: "an earlier attempt of this request",
+    UndoReason.DEAD_WRITER: "a write without a fresh heartbeat",
+}
 
 
 def clear_pending_writes(
@@ -49,8 +54,8 @@ def _clear(
     if dead:
         _require_usable_metadata_table(table)
     for instant, reason in dead:
-        _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, reason)
-        rollback_instant(table, instant)
+        _LOG.warning("Rolling back %s %s, %s.", instant.action.value, instant.requested_time, _WORDS[reason])
+        rollback_instant(table, instant, UndoNote(reason=reason, request_id=request_id))
     return tuple(instant for instant, _ in dead)
 
 
@@ -64,17 +69,17 @@ def _require_usable_metadata_table(table: TableAccess) -> None:
 
 def _dead_writes(
     table: TableAccess, timeline: Timeline, request_id: str, policy: FailedWritesPolicy
-) -> Iterator[tuple[Instant, str]]:
+) -> Iterator[tuple[Instant, UndoReason]]:
     """Pending writes to roll back, each with the reason."""
     for instant in timeline.pending:
         if not is_pending_row_write(table.timeline_store, instant):
             continue
         if belongs_to(table.timeline_store, table.storage, instant, request_id):
-            yield instant, "an earlier attempt of this request"
+            yield instant, UndoReason.EARLIER_ATTEMPT
         elif policy is not FailedWritesPolicy.NEVER and not is_heartbeat_alive(
             table.storage, instant.requested_time, table.clock
         ):
-            yield instant, "a write without a fresh heartbeat"
+            yield instant, UndoReason.DEAD_WRITER
         else:
             _LOG.info(
                 "Not rolling back pending %s %s, because its writer is alive.",

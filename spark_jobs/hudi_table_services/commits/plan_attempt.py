@@ -26,7 +26,7 @@ from hudi_table_services.commits.undo import roll_back_plan
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
-from hudi_table_services.model.table_service_plans import ClusteringPlan
+from hudi_table_services.model.table_service_plans import ClusteringPlan, UndoNote, UndoReason
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata
@@ -142,7 +142,7 @@ class ClusteringAttempt(PlanExecution):
             # executing the plan.
             self._is_dropping = True
             self._traces.abandon_heartbeat()
-            roll_back_plan(self._table, self._instant)
+            roll_back_plan(self._table, self._instant, UndoNote(reason=UndoReason.OUTDATED_PLAN))
         self._is_over = True
         return True
 

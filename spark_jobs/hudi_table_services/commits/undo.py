@@ -29,7 +29,12 @@ from hudi_table_services.hudi_format.table_service_plans import (
     encode_rollback_plan,
 )
 from hudi_table_services.model.instant import Action, Instant, InstantState
-from hudi_table_services.model.table_service_plans import RollbackMetadata, RollbackPlan
+from hudi_table_services.model.table_service_plans import (
+    NO_UNDO_NOTE,
+    RollbackMetadata,
+    RollbackPlan,
+    UndoNote,
+)
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.planning.recovery.rollback_plan import (
@@ -52,8 +57,11 @@ _LOG = logging.getLogger(__name__)
 _UNDONE_ACTIONS = ("commit", "deltacommit", "replacecommit", "clustering", "compaction")
 
 
-def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
+def rollback_instant(table: TableAccess, instant: Instant, note: UndoNote = NO_UNDO_NOTE) -> Instant | None:
     """Roll a pending write back, or finish a pending rollback of the write. Call this function under the table lock.
+
+    Args:
+        note: stored with the plan of a new rollback. A pending rollback keeps its own note.
 
     Returns:
         The completed rollback. None if the instant is not a pending write: it was completed or removed, or it is the
@@ -69,10 +77,10 @@ def rollback_instant(table: TableAccess, instant: Instant) -> Instant | None:
     pending = next((i for i in timeline.pending if i.identity == instant.identity), None)
     if pending is None or not is_pending_row_write(store, pending):
         return None
-    return _roll_back(table, timeline, pending)
+    return _roll_back(table, timeline, pending, note)
 
 
-def roll_back_plan(table: TableAccess, instant: Instant) -> Instant | None:
+def roll_back_plan(table: TableAccess, instant: Instant, note: UndoNote = NO_UNDO_NOTE) -> Instant | None:
     """Delete the base files that a pending clustering or compaction wrote, and remove its plan.
 
     Call this function under the table lock.
@@ -90,10 +98,12 @@ def roll_back_plan(table: TableAccess, instant: Instant) -> Instant | None:
         pending.action is Action.COMPACTION or clustering_plan_of(table.timeline_store, pending)
     ):
         return None
-    return _roll_back(table, timeline, pending)
+    return _roll_back(table, timeline, pending, note)
 
 
-def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
+def roll_back_completed(
+    table: TableAccess, instant: Instant, note: UndoNote = NO_UNDO_NOTE
+) -> Instant | None:
     """Undo a completed write. Call this function under the table lock, after checking that no other write builds on it.
 
     Returns:
@@ -107,7 +117,7 @@ def roll_back_completed(table: TableAccess, instant: Instant) -> Instant | None:
     """
     timeline = table.load_timeline()
     completed = next((i for i in timeline.completed_writes if i.identity == instant.identity), None)
-    return None if completed is None else _roll_back(table, timeline, completed)
+    return None if completed is None else _roll_back(table, timeline, completed, note)
 
 
 def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
@@ -123,7 +133,7 @@ def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     return rollback_metadata(plan, start_time, _elapsed_ms(table, started), blocks)
 
 
-def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Instant:
+def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant, note: UndoNote) -> Instant:
     require_undone_logs(table, [undone])  # a stored plan may be older than the log files of its slices
     for rollback in pending_rollbacks(table.timeline_store, timeline):
         if rollback.plan is None:
@@ -133,7 +143,7 @@ def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant) -> Insta
     plan = plan_of(table, undone)
     check_logs(table, plan)
     require_undoable(table, [undone])
-    requested = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    requested = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan, note))
     _LOG.info("Requested rollback %s of %s", requested.requested_time, undone.requested_time)
     return _carry_out(table, requested, plan)
 

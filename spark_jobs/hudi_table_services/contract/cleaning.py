@@ -60,7 +60,7 @@ class CleanRequest(JobRequest):
         for name in _LEAST_ONE:
             value = getattr(self, name)
             if value is not None and value < 1:
-                raise InvalidRequestError(f"{name} is {value}, below 1.")
+                raise InvalidRequestError(f"{name} is {value}, below 1.", hint="Give a number of at least 1.")
 
     @property
     def work(self) -> str:

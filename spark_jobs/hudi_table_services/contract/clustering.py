@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Figures, Report, Section
-from hudi_table_services.contract.request import JobRequest, check_instants, refuse_text_for_columns
+from hudi_table_services.contract.request import (
+    WHEN_HELD,
+    JobRequest,
+    check_cancellation,
+    check_instants,
+    refuse_text_for_columns,
+)
 from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 
@@ -16,7 +22,6 @@ CLUSTERING = "clustering"
 """Name of the service."""
 
 LAYOUTS = ("linear", "zorder", "hilbert")
-WHEN_HELD = ("fail", "wait")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,13 +132,7 @@ class CancelClusteringRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        check_instants(self.instants)
-        if self.older_than_minutes is not None and self.older_than_minutes < 0:
-            raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
-        if self.instants and self.older_than_minutes is not None:
-            raise InvalidRequestError(
-                "instants and older_than_minutes cannot be combined.", hint="Give one of them."
-            )
+        check_cancellation(self.instants, self.older_than_minutes)
 
     @property
     def work(self) -> str:

@@ -3,16 +3,14 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hudi_table_services.contract.metadata_table import MetadataTableHealth
 from hudi_table_services.contract.report import Report, Section
 from hudi_table_services.contract.request import JobRequest
+from hudi_table_services.contract.result import FileStats, JobResult
 from hudi_table_services.contract.text import MEASURE_TITLES, did_you_mean
 from hudi_table_services.errors import InvalidRequestError
-
-if TYPE_CHECKING:
-    from hudi_table_services.contract.result import JobResult
 
 HEALTH = "health"
 """Name of the service."""
@@ -237,6 +235,7 @@ class HealthReport(Report):
         status: ``healthy``, ``warning`` or ``failing``.
         damage: why the timeline cannot be trusted; empty if the timeline is intact.
         table_version, table_type: the values in ``hoodie.properties``.
+        live_files: the live base files of the table; no files if the timeline is damaged.
         partition_count: number of partition paths with live files.
         last_commit: requested time of the newest completed write; empty if there is none.
         last_clean, last_clustering: requested time of the newest completed clean and clustering; empty if there is
@@ -262,6 +261,7 @@ class HealthReport(Report):
     damage: str = ""
     table_version: int = 0
     table_type: str = ""
+    live_files: FileStats = field(default_factory=FileStats)
     partition_count: int = 0
     last_commit: str = ""
     last_clean: str = ""
@@ -292,17 +292,18 @@ class HealthReport(Report):
         for name in ("savepoints", "leftover_examples", "metadata_table"):
             fields[name] = tuple(fields[name])
         # Documents of earlier releases lack the following fields.
+        fields["live_files"] = FileStats(**fields.get("live_files", {}))
         for name in ("missing_examples", "foreign_examples"):
             fields[name] = tuple(fields.get(name, ()))
         state = fields.get("metadata_table_state", {})
         fields["metadata_table_state"] = MetadataTableHealth.from_document(state)
         return cls(**fields)
 
-    def summary(self, result: "JobResult") -> str:
+    def summary(self, result: JobResult) -> str:
         above = "; ".join(each.statement for each in self.findings)
         return f"Health of the table: {self.status}" + (f" ({above})" if above else "")
 
-    def sections(self, result: "JobResult") -> list[Section]:
+    def sections(self, result: JobResult) -> list[Section]:
         from hudi_table_services.contract.health_text import health_lines
 
         return [("Health", health_lines(self, result.files_after))]

@@ -110,7 +110,10 @@ class RepairOrphansRequest(JobRequest):
         JobRequest.__post_init__(self)
         for name, least in (("older_than_hours", 0), ("max_files", 1)):
             if getattr(self, name) < least:
-                raise InvalidRequestError(f"{name} is {getattr(self, name)}, below {least}.")
+                raise InvalidRequestError(
+                    f"{name} is {getattr(self, name)}, below {least}.",
+                    hint=f"Give a number of at least {least}.",
+                )
 
     @property
     def work(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 if TYPE_CHECKING:
-    from hudi_table_services.contract.result import JobResult
+    from hudi_table_services.contract.result import FileStats, JobResult
 
 Section: TypeAlias = tuple[str, list[str]]
 """A title and the lines below it; logs do not show a section without lines."""
@@ -37,6 +37,11 @@ class Report(ABC):
 
     service: ClassVar[str]
     """Name of the service."""
+
+    @property
+    def live_files(self) -> "FileStats | None":
+        """Return numbers about the live base files of the table; None if the report does not contain them."""
+        return None
 
     @classmethod
     @abstractmethod

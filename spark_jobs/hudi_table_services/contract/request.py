@@ -17,6 +17,10 @@ from hudi_table_services.errors import InvalidRequestError
 # The options cannot be imported here; a test compares these names with the declaration.
 _TABLE_NAME_OPTIONS = ("hoodie.table.name", "hoodie.datasource.write.table.name")
 _ONE_TIME_PREFIX = "once-"
+
+WHEN_HELD = ("fail", "wait")
+"""What a job that executes a plan can do while another job is executing the plan."""
+
 _RequestT = TypeVar("_RequestT", bound="JobRequest")
 
 
@@ -106,6 +110,19 @@ def refuse_text_for_columns(**given: object) -> None:
     for name, columns in given.items():
         if isinstance(columns, str):
             raise InvalidRequestError(f"{name} is the string {columns!r}; it must be a tuple of columns.")
+
+
+def check_cancellation(instants: tuple[str, ...], older_than_minutes: int | None) -> None:
+    """Check the fields of a request that cancels plans. Raises InvalidRequestError."""
+    check_instants(instants)
+    if older_than_minutes is not None and older_than_minutes < 0:
+        raise InvalidRequestError(
+            f"older_than_minutes is {older_than_minutes}, below 0.", hint="Give a number of at least 0."
+        )
+    if instants and older_than_minutes is not None:
+        raise InvalidRequestError(
+            "instants and older_than_minutes cannot be combined.", hint="Give one of them."
+        )
 
 
 def check_instants(instants: tuple[str, ...]) -> None:

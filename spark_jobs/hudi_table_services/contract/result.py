@@ -10,7 +10,7 @@ from hudi_table_services.contract.json_document import CONTRACT_VERSION, parse_d
 from hudi_table_services.contract.report import Figures, Report, Section
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result_versions import in_version_2
-from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, UnhealthyTableError
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 
 _ReportT = TypeVar("_ReportT", bound=Report)
 
@@ -202,13 +202,13 @@ class JobResult:
     @classmethod
     def failed(cls, request: JobRequest, error: BaseException) -> "JobResult":
         """Build the result of a failed request. If the error contains a report of partial work, add this report."""
-        found = error.files if isinstance(error, UnhealthyTableError) else None
-        files = found if isinstance(found, FileStats) else FileStats()
+        report = _evidence(error)
+        files = (report.live_files if report is not None else None) or FileStats()
         return replace(
             cls.of(request, Outcome.FAILED),
             files_before=files,
             files_after=files,
-            report=_evidence(error),
+            report=report,
             error=JobError.of(error),
         )
 

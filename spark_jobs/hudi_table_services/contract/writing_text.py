@@ -23,7 +23,7 @@ def write_summary(result: JobResult) -> str:
             return (
                 f"{result.action} {result.instant_time}: {counts}; "
                 f"{before.file_count} → {counted(after.file_count, 'file')}, "
-                f"{human_bytes(before.size_bytes)} → {human_bytes(after.size_bytes)}"
+                f"{human_bytes(before.size_bytes)} → {human_bytes(after.size_bytes)}{_where(result)}"
             )
         case Outcome.PLANNED:
             return f"Planned, nothing written: {counted(rows.read, 'row')} read."
@@ -31,6 +31,12 @@ def write_summary(result: JobResult) -> str:
             return f"Nothing to do: {result.reason}"
         case _:
             return result.failure
+
+
+def _where(result: JobResult) -> str:
+    """Return the partitions whose files the numbers of a write count; empty for a table without partitions."""
+    is_partitioned = any(each.partition_path for each in result.partitions)
+    return f" in {counted(len(result.partitions), 'written partition')}" if is_partitioned else ""
 
 
 def _counts(result: JobResult) -> str:

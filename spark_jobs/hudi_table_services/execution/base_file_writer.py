@@ -27,6 +27,8 @@ from hudi_table_services.model.schema import META_COLUMNS
 from hudi_table_services.storage.stores.storage import Storage
 
 COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY, PARTITION_PATH, FILE_NAME = META_COLUMNS
+_META_VALUE_LENGTH = 40
+"""About the mean length of the values of the meta columns. Names of files are longer, the other values are shorter."""
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -203,6 +205,28 @@ class BaseFileWriter:
             if self._key_range is not None:
                 low, high = min(low, self._key_range[0]), max(high, self._key_range[1])
             self._key_range = (low, high)
+
+
+def footer_bytes(data_schema: pa.Schema, avro_schema_json: str, parquet: ParquetFormat) -> int:
+    """Return the size of the footer of a base file with one row, in bytes.
+
+    The result leaves out the statistics of the user's columns. In files with more rows, the bloom filter is larger.
+    """
+    fields = [
+        *(pa.field(name, pa.string()) for name in META_COLUMNS),
+        *(f.with_nullable(True) for f in data_schema),
+    ]
+    columns = [pa.nulls(1, field.type) for field in fields]
+    columns[: len(META_COLUMNS)] = [pa.array(["0" * _META_VALUE_LENGTH]) for _ in META_COLUMNS]
+    row = pa.Table.from_arrays(columns, schema=pa.schema(fields))
+    bloom = SimpleBloomFilter.sized_for(1, 1e-9, 1)
+    sink = pa.BufferOutputStream()
+    writer = parquet.open_writer(sink, row.schema, dictionary_columns(row))
+    writer.write_table(row)
+    writer.add_key_value_metadata(base_file_footer(avro_schema_json, bloom, "", ""))
+    data_bytes = sink.tell()
+    writer.close()
+    return int(sink.getvalue().size - data_bytes)
 
 
 def constant_text(value: str, row_count: int) -> pa.DictionaryArray:

@@ -28,7 +28,13 @@ from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.execution.sessions.session import is_stopped
 from hudi_table_services.execution.task_groups import group_tasks
-from hudi_table_services.execution.task_progress import Measure, Phase, ServerCounts, TaskCounts
+from hudi_table_services.execution.task_progress import (
+    Measure,
+    Phase,
+    ServerCounts,
+    TaskCounts,
+    stages_logged,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -146,7 +152,7 @@ def map_batches(
         yield _guarded(lambda: work(iter(batches)))
 
     spark = frame.sparkSession
-    with Phase(description, (), None).logged():
+    with stages_logged(spark, description):
         if may_collect and fits_driver(spark):
             with _translated_errors(spark, description):
                 batches = collect_small(frame)

@@ -9,7 +9,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,9 @@ _LOG = logging.getLogger(__name__)
 
 INTERVAL_S = 5.0
 """Seconds between two log lines. A phase that ends sooner logs only its first line."""
+
+MIN_SHOWN_TASKS = 2
+"""Fewest Spark tasks of which `StageCounts` reports the progress: a single task is either running or finished."""
 
 _JOIN_TIMEOUT_S = 1.0
 
@@ -115,6 +118,76 @@ class ServerCounts:
             self._share = sum(number for number, _ in counts) / total
 
 
+class StageCounts:
+    """Counts of the Spark tasks of a job whose number of tasks only Spark knows, such as the read of a source."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        self._spark = spark
+        self._stages: tuple[int, ...] = ()
+        self._began_s = time.monotonic()
+
+    def progress(self, phase: str, elapsed_s: float) -> JobProgress | None:
+        """Return the progress of the running stages; None if they have only one Spark task, or if it is unknown.
+
+        The remaining time is that of the running stages.
+        """
+        tracker = self._spark.sparkContext.statusTracker()
+        stages = tuple(sorted(tracker.getActiveStageIds()))
+        if stages != self._stages:
+            self._stages, self._began_s = stages, time.monotonic()
+        infos = [info for info in map(tracker.getStageInfo, stages) if info is not None]
+        done, total = sum(i.numCompletedTasks for i in infos), sum(i.numTasks for i in infos)
+        if total < MIN_SHOWN_TASKS:
+            return None
+        stage_s = time.monotonic() - self._began_s
+        return JobProgress(
+            phase=phase,
+            done=done,
+            total=total,
+            elapsed_s=round(elapsed_s, 1),
+            remaining_s=round(stage_s * (total - done) / done, 1) if done and stage_s > INTERVAL_S else None,
+        )
+
+
+@contextmanager
+def stages_logged(spark: "SparkSession", name: str) -> Iterator[None]:
+    """Log the name of a phase at the start, and at intervals how many Spark tasks of its running stages have ended.
+
+    With Spark Connect, log only the name.
+    """
+    _LOG.info("%s", name)
+    if is_connect(spark):
+        yield
+        return
+    counts = StageCounts(spark)
+
+    def log(elapsed_s: float) -> None:
+        with suppress(Exception):  # the JVM may have ended; then the job itself fails with a better error
+            if (progress := counts.progress(name, elapsed_s)) is not None:
+                _LOG.info("%s", progress.text, extra={PROGRESS_FIELD: progress})
+
+    with _repeated(log):
+        yield
+
+
+@contextmanager
+def _repeated(log: Callable[[float], None]) -> Iterator[None]:
+    """Call a function in another thread at intervals, with the seconds since the start."""
+    ended, started = threading.Event(), time.monotonic()
+
+    def log_at_intervals() -> None:
+        while not ended.wait(INTERVAL_S):
+            log(time.monotonic() - started)
+
+    logger = threading.Thread(target=log_at_intervals, name="progress", daemon=True)
+    logger.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        logger.join(_JOIN_TIMEOUT_S)  # the thread may be blocked while it writes its line to storage
+
+
 @dataclass(frozen=True)
 class FinishedTasks:
     """Finished tasks of a Spark job; see `TaskCounts`."""
@@ -144,20 +217,8 @@ class Phase:
         if self.counts is None:
             yield
             return
-        ended, started = threading.Event(), time.monotonic()
-
-        def log_at_intervals() -> None:
-            while not ended.wait(INTERVAL_S):
-                self._log(time.monotonic() - started)
-
-        logger = threading.Thread(target=log_at_intervals, name="progress", daemon=True)
-        logger.start()
-        try:
-            with self.counts.watched():
-                yield
-        finally:
-            ended.set()
-            logger.join(_JOIN_TIMEOUT_S)  # the thread may be blocked while it writes its line to storage
+        with _repeated(self._log), self.counts.watched():
+            yield
 
     def _log(self, elapsed_s: float) -> None:
         progress = self.at(elapsed_s)

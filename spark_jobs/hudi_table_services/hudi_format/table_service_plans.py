@@ -21,6 +21,7 @@ from hudi_table_services.hudi_format.plan_codecs import (
 )
 from hudi_table_services.model.table_service_plans import (
     CLUSTER,
+    NO_UNDO_NOTE,
     CleanMetadata,
     CleanPlan,
     ClusteringPlan,
@@ -31,9 +32,13 @@ from hudi_table_services.model.table_service_plans import (
     RollbackMetadata,
     RollbackPlan,
     SavepointMetadata,
+    UndoNote,
+    UndoReason,
 )
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 
 _OWN = {"airflow.writer": "airflow"}
+_UNDO_REASON_KEY = "airflow.undo_reason"
 
 
 def encode_requested_replace(
@@ -84,9 +89,20 @@ def decode_clean_metadata(data: bytes) -> CleanMetadata:
     return CLEAN_METADATA.from_avro(decode_container(schemas.CLEAN_METADATA, data))
 
 
-def encode_rollback_plan(plan: RollbackPlan) -> bytes:
-    """Encode ``rollback.requested``. The file's header says that this project wrote the plan."""
-    return encode_container(schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan), _OWN)
+def encode_rollback_plan(plan: RollbackPlan, note: UndoNote = NO_UNDO_NOTE) -> bytes:
+    """Encode ``rollback.requested``. The file's header contains the note, and that this project wrote the plan."""
+    reason = "" if note.reason is None else note.reason.value
+    known = {
+        key: text for key, text in ((_UNDO_REASON_KEY, reason), (REQUEST_ID_KEY, note.request_id)) if text
+    }
+    return encode_container(schemas.ROLLBACK_PLAN, ROLLBACK_PLAN.to_avro(plan), {**_OWN, **known})
+
+
+def decode_undo_note(data: bytes) -> UndoNote:
+    """Decode the note in the header of ``rollback.requested``. A reason of a later release counts as unknown."""
+    notes = container_notes(data)
+    reason = next((each for each in UndoReason if each.value == notes.get(_UNDO_REASON_KEY)), None)
+    return UndoNote(reason=reason, request_id=notes.get(REQUEST_ID_KEY, ""))
 
 
 def is_own_rollback_plan(data: bytes) -> bool:
@@ -109,9 +125,9 @@ def decode_rollback_metadata(data: bytes) -> RollbackMetadata:
     return ROLLBACK_METADATA.from_avro(decode_container(schemas.ROLLBACK_METADATA, data))
 
 
-def encode_savepoint_metadata(metadata: SavepointMetadata) -> bytes:
-    """Encode a completed savepoint."""
-    return encode_container(schemas.SAVEPOINT_METADATA, SAVEPOINT_METADATA.to_avro(metadata))
+def encode_savepoint_metadata(metadata: SavepointMetadata, notes: Mapping[str, str] | None = None) -> bytes:
+    """Encode a completed savepoint. The file's header contains the notes, because the record has no field for them."""
+    return encode_container(schemas.SAVEPOINT_METADATA, SAVEPOINT_METADATA.to_avro(metadata), notes)
 
 
 def decode_savepoint_metadata(data: bytes) -> SavepointMetadata:

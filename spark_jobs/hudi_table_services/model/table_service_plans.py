@@ -5,6 +5,7 @@ File paths in plans are absolute, with or without scheme, unless a docstring say
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 CLUSTER = "CLUSTER"
 SORT_AND_SIZE_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -212,6 +213,34 @@ class RollbackPlan:
     def undone_time(self) -> str:
         """Return the requested time of the undone instant; empty if the plan names no instant."""
         return "" if self.instant_to_rollback is None else self.instant_to_rollback.requested_time
+
+
+class UndoReason(str, Enum):
+    """Why a job of this project undid an instant."""
+
+    DEAD_WRITER = "dead_writer"
+    EARLIER_ATTEMPT = "earlier_attempt"
+    FAILED_JOB = "failed_job"
+    INTERRUPTED_JOB = "interrupted_job"
+    ASKED_FOR = "asked_for"
+    CANCELLED_PLAN = "cancelled_plan"
+    OUTDATED_PLAN = "outdated_plan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoNote:
+    """Values that this project stores in the header of a rollback plan, because the record has no field for them.
+
+    Attributes:
+        reason: None if it is unknown, as for rollbacks of Hudi.
+        request_id: request of the job that requested the rollback; empty if it is unknown.
+    """
+
+    reason: UndoReason | None = None
+    request_id: str = ""
+
+
+NO_UNDO_NOTE = UndoNote()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

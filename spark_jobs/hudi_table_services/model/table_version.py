@@ -46,9 +46,16 @@ class TableVersion(IntEnum):
         try:
             return cls(int(text))
         except ValueError:
+            is_later = text.isdecimal() and int(text) > max(cls)
+            cure = (
+                "A later release of Hudi created or upgraded the table. Install a later release of "
+                "airflow-provider-hudi, or downgrade the table with Hudi. "
+                if is_later
+                else ""
+            )
             raise UnsupportedTableError(
                 f"Table version {text!r} is not supported.",
-                hint="Supported for reading: 4, 5, 6, 8, 9; for writing: 6, 8, 9.",
+                hint=f"{cure}Supported for reading: 4, 5, 6, 8, 9; for writing: 6, 8, 9.",
             ) from None
 
     @property

@@ -84,7 +84,10 @@ def _operation_problems(options: WriteOptions, given: OptionReader) -> Iterator[
     operation = options.operation.value.lower()
     deletes_partitions = options.operation is WriteOperation.DELETE_PARTITION
     if deletes_partitions and not options.partitions_to_delete:
-        yield "Operation delete_partition names no partitions.", f"Give {keys.PARTITIONS_TO_DELETE}."
+        yield (
+            "Operation delete_partition names no partitions.",
+            f"Set {keys.PARTITIONS_TO_DELETE} to partition paths, separated by commas; * matches any characters.",
+        )
     if options.partitions_to_delete and not deletes_partitions:
         yield (
             f"{keys.PARTITIONS_TO_DELETE} and operation {operation} contradict each other.",

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.clustering import (
     LAYOUTS,
-    WHEN_HELD,
     CancelClusteringRequest,
     ClusteringReport,
     ClusteringRequest,
@@ -13,11 +12,16 @@ from hudi_table_services.contract.clustering import (
     ScheduleClusteringRequest,
 )
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.keys.clustering import LAYOUT_STRATEGY
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
-from hudi_table_services.services.flags import add_instants, add_preview, names_in, table_group
+from hudi_table_services.services.flags import add_preview, names_in, table_group
+from hudi_table_services.services.plan_flags import (
+    add_cancel_flags,
+    add_execute_flags,
+    add_when_held,
+    cancel_fields,
+)
 from hudi_table_services.services.service import MetadataScript, Service, SparkScript
 
 if TYPE_CHECKING:
@@ -59,26 +63,8 @@ def _add_schedule_flags(parser: argparse.ArgumentParser) -> None:
     _add_plan_flags(parser)
 
 
-def _add_execute_flags(parser: argparse.ArgumentParser) -> None:
-    group = table_group(parser, "plans")
-    add_instants(group, "requested time of a plan, repeatable; default: all pending plans, oldest first")
-    _add_when_held(group)
-
-
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
-    _add_when_held(_add_plan_flags(parser))
-
-
-def _add_cancel_flags(parser: argparse.ArgumentParser) -> None:
-    group = table_group(parser, "plans")
-    add_instants(group, "requested time of a plan, repeatable; cannot be combined with --older-than-minutes")
-    group.add_argument(
-        "--older-than-minutes",
-        type=int,
-        metavar="N",
-        help="cancel plans that are at least N minutes old; 0: all plans that no job is executing",
-    )
-    add_preview(group, "report which plans would be cancelled, and cancel none")
+    add_when_held(_add_plan_flags(parser))
 
 
 def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -112,22 +98,8 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
-def _add_when_held(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--when-held",
-        choices=WHEN_HELD,
-        metavar="NAME",
-        help=f"what to do while another job is executing the plan: {', '.join(WHEN_HELD)}; default: fail",
-    )
-
-
 def _cancel_request(flags: dict[str, Any]) -> CancelClusteringRequest:
-    if "instants" not in flags and "older_than_minutes" not in flags:
-        raise InvalidRequestError(
-            "The request names no plans: give --instant or --older-than-minutes.",
-            hint="--older-than-minutes 0 selects all plans that no job is executing.",
-        )
-    return CancelClusteringRequest(**{"base_path": "", **flags})
+    return CancelClusteringRequest(**cancel_fields(flags))
 
 
 def _check_plan(request: ScheduleClusteringRequest) -> None:
@@ -187,7 +159,7 @@ EXECUTE_CLUSTERING = SparkScript(
     request_type=ExecuteClusteringRequest,
     description="Execute pending clusterings of a Hudi table.",
     examples=_EXECUTE_EXAMPLES,
-    add_flags=_add_execute_flags,
+    add_flags=add_execute_flags,
     check_options=resolve_clustering_options,
     before_spark=_start_execution,
     job=_execute,
@@ -211,7 +183,7 @@ CANCEL_CLUSTERING = MetadataScript(
     request_type=CancelClusteringRequest,
     description="Remove pending clusterings from the timeline, and delete the files that they wrote. Needs no Spark.",
     examples=_CANCEL_EXAMPLES,
-    add_flags=_add_cancel_flags,
+    add_flags=add_cancel_flags,
     needed_flags=lambda flags: (("instants", "older_than_minutes"),),
     build_request=_cancel_request,
     check_options=resolve_clustering_options,

@@ -4,7 +4,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.compaction.compaction import (
-    WHEN_HELD,
     CancelCompactionRequest,
     CompactionReport,
     CompactionRequest,
@@ -12,9 +11,15 @@ from hudi_table_services.contract.compaction.compaction import (
     ScheduleCompactionRequest,
 )
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.compaction.compaction_job_options import resolve_compaction_options
-from hudi_table_services.services.flags import add_instants, add_preview, names_in, table_group
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
+from hudi_table_services.services.flags import add_preview, names_in, table_group
+from hudi_table_services.services.plan_flags import (
+    add_cancel_flags,
+    add_execute_flags,
+    add_when_held,
+    cancel_fields,
+)
 from hudi_table_services.services.service import MetadataScript, Service, SparkScript
 
 if TYPE_CHECKING:
@@ -26,8 +31,8 @@ _SCHEDULE_EXAMPLES = """\
 examples:
   Show what would be compacted, and the log files of the table:
     {program} --base-path /data/flights --preview
-  Make a plan if a compaction is due; if not, report why:
-    {program} --base-path /data/flights --request-id nightly-2026-01-02
+  Make a plan after every fourth delta commit; with fewer delta commits, the run makes no plan and reports why:
+    {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
   Make a plan for two partitions at once:
     {program} --base-path /data/flights --ignore-trigger --partitions 1,2
 """
@@ -42,8 +47,8 @@ examples:
 """
 _RUN_EXAMPLES = """\
 examples:
-  Schedule a compaction if it is due, and execute the compaction:
-    {program} --base-path /data/flights --request-id nightly-2026-01-02
+  Schedule a compaction after every fourth delta commit, and execute the compaction:
+    {program} --base-path /data/flights --every-n-commits 4 --request-id nightly-2026-01-02
 """
 _CANCEL_EXAMPLES = """\
 examples:
@@ -56,26 +61,8 @@ def _add_schedule_flags(parser: argparse.ArgumentParser) -> None:
     _add_plan_flags(parser)
 
 
-def _add_execute_flags(parser: argparse.ArgumentParser) -> None:
-    group = table_group(parser, "plans")
-    add_instants(group, "requested time of a plan, repeatable; default: all pending plans, oldest first")
-    _add_when_held(group)
-
-
 def _add_run_flags(parser: argparse.ArgumentParser) -> None:
-    _add_when_held(_add_plan_flags(parser))
-
-
-def _add_cancel_flags(parser: argparse.ArgumentParser) -> None:
-    group = table_group(parser, "plans")
-    add_instants(group, "requested time of a plan, repeatable; cannot be combined with --older-than-minutes")
-    group.add_argument(
-        "--older-than-minutes",
-        type=int,
-        metavar="N",
-        help="cancel plans that are at least N minutes old; 0: all plans that no job is executing",
-    )
-    add_preview(group, "report which plans would be cancelled, and cancel none")
+    add_when_held(_add_plan_flags(parser))
 
 
 def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -87,6 +74,13 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         help="partition paths; default: all partitions that the options select",
     )
     group.add_argument(
+        "--every-n-commits",
+        type=int,
+        metavar="N",
+        help="number of delta commits since the last compaction that make a compaction due; default: "
+        f"{MAX_DELTA_COMMITS.default}",
+    )
+    group.add_argument(
         "--ignore-trigger",
         action="store_true",
         help="plan even if the number of delta commits and the time since the last compaction are below the limits",
@@ -95,22 +89,8 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     return group
 
 
-def _add_when_held(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--when-held",
-        choices=WHEN_HELD,
-        metavar="NAME",
-        help=f"what to do while another job is executing the plan: {', '.join(WHEN_HELD)}; default: fail",
-    )
-
-
 def _cancel_request(flags: dict[str, Any]) -> CancelCompactionRequest:
-    if "instants" not in flags and "older_than_minutes" not in flags:
-        raise InvalidRequestError(
-            "The request names no plans: give --instant or --older-than-minutes.",
-            hint="--older-than-minutes 0 selects all plans that no job is executing.",
-        )
-    return CancelCompactionRequest(**{"base_path": "", **flags})
+    return CancelCompactionRequest(**cancel_fields(flags))
 
 
 def _schedule(request: ScheduleCompactionRequest, storage: "Storage | None") -> JobResult:
@@ -166,7 +146,7 @@ EXECUTE_COMPACTION = SparkScript(
     request_type=ExecuteCompactionRequest,
     description="Execute pending compactions of a merge-on-read table.",
     examples=_EXECUTE_EXAMPLES,
-    add_flags=_add_execute_flags,
+    add_flags=add_execute_flags,
     check_options=resolve_compaction_options,
     before_spark=_start_execution,
     job=_execute,
@@ -190,7 +170,7 @@ CANCEL_COMPACTION = MetadataScript(
     request_type=CancelCompactionRequest,
     description="Remove pending compactions from the timeline, and delete the files that they wrote. Needs no Spark.",
     examples=_CANCEL_EXAMPLES,
-    add_flags=_add_cancel_flags,
+    add_flags=add_cancel_flags,
     build_request=_cancel_request,
     check_options=resolve_compaction_options,
     job=_cancel,

@@ -6,11 +6,12 @@ Conversely, `option_for` finds the option that a user means by an unknown flag.
 import re
 from collections.abc import Collection, Mapping
 
-from hudi_table_services.errors import HudiTableServiceError, UnhealthyTableError
+from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.option import AnyOption, Effect, OptionGroup
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 
-_KEYS = {option.flag: option.key for option in KNOWN_OPTIONS.values() if option.flag}
+# Scripts of different services can have the same flag for different keys.
+_FLAGS_AND_KEYS = tuple((option.flag, option.key) for option in KNOWN_OPTIONS.values() if option.flag)
 _REPEATED = re.compile(r"(--[a-z-]+) \(\1\)")
 
 
@@ -26,16 +27,12 @@ def naming_flags(
     message, hint = (_naming_flags(text, flags, options) for text in (error.message, error.hint))
     if (message, hint) == (error.message, error.hint):
         return error
-    named = type(error)(message, hint=hint, path=error.path, evidence=error.evidence)
-    if isinstance(named, UnhealthyTableError) and isinstance(error, UnhealthyTableError):
-        named.files = error.files
-    return named
+    return type(error)(message, hint=hint, path=error.path, evidence=error.evidence)
 
 
 def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str]) -> str:
     for field, flag in flags.items():
-        key = _KEYS.get(flag, "")
-        if key and key not in options:
+        for key in (key for own, key in _FLAGS_AND_KEYS if own == flag and key not in options):
             text = _with_flag_of_key(text, key, flag)
         text = _with_flag_of_field(text, field, flag)
     return _REPEATED.sub(r"\1", text)

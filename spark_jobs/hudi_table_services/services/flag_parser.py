@@ -4,6 +4,7 @@ For a misspelled flag or value, the hint of the error names the most similar kno
 """
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
@@ -12,6 +13,11 @@ from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.options.option import AnyOption
 from hudi_table_services.services.flag_names import option_for
+
+_NO_NUMBER = re.compile(
+    r"argument (?P<flag>\S+): invalid (?P<type>int|float) value: (?P<value>.*)", re.DOTALL
+)
+"""Matches the message of argparse about a value that is not a number."""
 
 
 class _StoreOnce(argparse._StoreAction):
@@ -49,6 +55,12 @@ class RequestParser(argparse.ArgumentParser):
         self.register("action", "store", _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
+        if (found := _NO_NUMBER.fullmatch(message)) is not None:
+            kind = "a whole number" if found["type"] == "int" else "a number"
+            raise InvalidRequestError(
+                f"{found['flag']} is {found['value']}, not {kind}.",
+                hint=f"Give {kind}, as in {found['flag']} 3.",
+            )
         raise InvalidRequestError(f"{message[:1].upper()}{message[1:]}.", hint="See --help.")
 
     # One signature replaces the three overloads of argparse.
@@ -68,7 +80,11 @@ class RequestParser(argparse.ArgumentParser):
         if unknown:
             shown = " ".join(unknown)
             raise InvalidRequestError(
-                f"Unrecognized arguments: {shown}.", hint=self._hint(words, _first(unknown)) or "See --help."
+                f"Unrecognized arguments: {shown}.",
+                hint=" ".join(
+                    dict.fromkeys(self._hint(words, each) for each in _unknown_flags(unknown))
+                ).strip()
+                or "See --help.",
             )
         return parsed
 
@@ -125,6 +141,6 @@ def _with_same_words(flag: str, flags: Sequence[str]) -> str:
     return f"Did you mean {meant[0]}?" if most and len(meant) == 1 else ""
 
 
-def _first(unknown: Sequence[str]) -> str:
-    """Return the first unknown flag; without a flag, the first unknown word."""
-    return next((word for word in unknown if word.startswith("--")), unknown[0])
+def _unknown_flags(unknown: Sequence[str]) -> Sequence[str]:
+    """Return the unknown flags; without a flag, the first unknown word."""
+    return [word for word in unknown if word.startswith("--")] or unknown[:1]

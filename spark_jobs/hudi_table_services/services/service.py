@@ -2,12 +2,13 @@
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 from hudi_table_services.contract.report import Report
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
+from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.services.flags import (
     EXIT_CODES,
     CommandLine,
@@ -150,7 +151,8 @@ class Script(Generic[RequestT_co]):
         """
         if self.before_spark is None:
             return None
-        return self.before_spark(self._own(request), sees_local_files)
+        result = self.before_spark(self._own(request), sees_local_files)
+        return None if result is None else _with_table_name(result, request, None)
 
     def run(
         self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
@@ -190,7 +192,7 @@ class MetadataScript(Script[RequestT]):
     def run(
         self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
     ) -> JobResult:
-        return self.job(self._own(request), storage)
+        return _with_table_name(self.job(self._own(request), storage), request, storage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +212,7 @@ class SparkScript(Script[RequestT]):
     ) -> JobResult:
         if spark is None:
             raise TypeError(f"{self.file_name} needs a Spark session.")
-        return self.job(spark, self._own(request), storage)
+        return _with_table_name(self.job(spark, self._own(request), storage), request, storage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +233,21 @@ class OptionalSparkScript(Script[RequestT]):
     def run(
         self, spark: "SparkSession | None", request: JobRequest, *, storage: "Storage | None" = None
     ) -> JobResult:
-        return self.job(spark, self._own(request), storage)
+        return _with_table_name(self.job(spark, self._own(request), storage), request, storage)
+
+
+def _with_table_name(result: JobResult, request: JobRequest, storage: "Storage | None") -> JobResult:
+    """Add the name of the table to the result if the request, and thus the job, left the name out."""
+    from hudi_table_services.storage.stores.factory import open_storage
+    from hudi_table_services.storage.table_store import find_table_config
+
+    if result.table_name or not request.base_path:
+        return result
+    try:
+        config = find_table_config(storage or open_storage(request.base_path, request.storage_options))
+    except HudiTableServiceError:  # the work is done; only the name is unknown
+        return result
+    return result if config is None else replace(result, table_name=config.table_name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,19 @@
-"""List the partitions of a table and their files; each folder is listed once, in parallel."""
+"""List the partitions of a table and their files; each folder is listed once, in parallel if that is faster."""
 
-from collections.abc import Collection, Iterable, Mapping
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE
 from hudi_table_services.model.data_file import instant_in_file_name
-from hudi_table_services.storage.parallel import map_in_parallel
+from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.stores.paths import join_path
-from hudi_table_services.storage.stores.storage import BY_PATH, Storage, StoredObject
+from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, Storage, StoredObject
+
+_FIRST_BATCH = 8 * READ_THREADS
+"""Number of folders whose listings show how quickly the storage responds."""
+
+_QUICK_SECONDS_PER_ENTRY = 50e-6
+"""A local disk needs about 5 microseconds per file. Each request to another machine needs at least 200."""
 
 
 def list_partitions(
@@ -22,7 +29,7 @@ def list_partitions(
     folders = [""] if partitions is None else sorted(partitions)
     while folders:
         deeper: list[str] = []
-        for folder, listing in zip(folders, map_in_parallel(storage.list_folder, folders), strict=True):
+        for folder, listing in _list_each(storage, folders):
             if is_partition(listing.files):
                 found[folder] = listing.files
             elif partitions is None:
@@ -37,11 +44,28 @@ def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
     folders = [""]
     while folders:
         deeper: list[str] = []
-        for folder, listing in zip(folders, map_in_parallel(storage.list_folder, folders), strict=True):
+        for folder, listing in _list_each(storage, folders):
             found[folder] = listing.files
             deeper += [join_path(folder, n) for n in listing.folders if not n.startswith(".hoodie")]
         folders = deeper
     return found
+
+
+def _list_each(storage: Storage, folders: Sequence[str]) -> Iterator[tuple[str, FolderListing]]:
+    """List folders, in threads unless the storage responds at once.
+
+    Threads that never wait for the storage only take turns, because they share the interpreter. On a local disk, one
+    thread lists a table of 100,000 file slices in half of the time of eight threads.
+    """
+    threads, end = READ_THREADS, 0
+    while end < len(folders):
+        begin, end = end, 2 * end or _FIRST_BATCH
+        started = time.perf_counter()
+        listings = map_in_parallel(storage.list_folder, folders[begin:end], threads=threads)
+        seconds = time.perf_counter() - started
+        entries = sum(1 + len(listing.files) + len(listing.folders) for listing in listings)
+        threads = 1 if seconds < _QUICK_SECONDS_PER_ENTRY * entries else READ_THREADS
+        yield from zip(folders[begin:end], listings, strict=True)
 
 
 def is_partition(files: Iterable[StoredObject]) -> bool:

@@ -216,7 +216,8 @@ def _logs_by_completion(
     requested time.
     """
     visible = [log for log in logs if visibility.sees(log.instant_time)]
-    visible.sort(key=lambda log: log.merge_order)
+    if len(visible) > 1:
+        visible.sort(key=lambda log: log.merge_order)
     if base is not None:
         kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
         return base.instant_time, kept

@@ -1,18 +1,73 @@
-"""Find the instants that rollbacks and restores of the active timeline undid."""
+"""Find the instants that rollbacks and restores of the active timeline undid, and why."""
 
 import logging
+from dataclasses import dataclass
 
 from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import (
     decode_restore_metadata,
+    decode_restore_plan,
     decode_rollback_metadata,
+    decode_rollback_plan,
+    decode_undo_note,
 )
 from hudi_table_services.model.instant import Action, Instant
-from hudi_table_services.model.table_service_plans import InstantReference
+from hudi_table_services.model.table_service_plans import InstantReference, UndoReason
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
+
+_REASONS = {
+    UndoReason.DEAD_WRITER: "the writer died",
+    UndoReason.EARLIER_ATTEMPT: "an earlier attempt of a request that ran again",
+    UndoReason.FAILED_JOB: "the job failed",
+    UndoReason.INTERRUPTED_JOB: "the job was interrupted",
+    UndoReason.ASKED_FOR: "a user requested the rollback",
+    UndoReason.CANCELLED_PLAN: "the plan was cancelled",
+    UndoReason.OUTDATED_PLAN: "writes changed the files of the plan",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """The effect of a rollback or a restore.
+
+    Attributes:
+        undone: requested times of the instants that it undid; if it is pending, of the instants that it will undo.
+        reason: why the instants were undone, in words; empty if the timeline does not contain the reason, as for
+            rollbacks of Hudi.
+    """
+
+    undone: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def undo_of(table: TableAccess, instant: Instant) -> Undo:
+    """The effect of a rollback or a restore in any state. For other instants, the result is empty.
+
+    Parts that cannot be read are left out.
+    """
+    if instant.action not in (Action.ROLLBACK, Action.RESTORE):
+        return Undo()
+    planned = _planned(table, instant)
+    done = tuple(each.requested_time for each in _undone(table, instant)) if instant.is_completed else ()
+    return Undo(done or planned.undone, planned.reason)
+
+
+def _planned(table: TableAccess, instant: Instant) -> Undo:
+    """The undone instants and the reason in the requested file of a rollback or a restore."""
+    try:
+        content = table.timeline_store.read_requested(instant)
+        if instant.action is Action.RESTORE:
+            restore = decode_restore_plan(content)
+            savepoint = restore.savepoint_to_restore
+            times = tuple(each.requested_time for each in restore.instants_to_rollback)
+            return Undo(times, f"the table was restored to savepoint {savepoint}" if savepoint else "")
+        reason, undone = decode_undo_note(content).reason, decode_rollback_plan(content).undone_time
+    except (MalformedMetadataError, ObjectNotFoundError):
+        return Undo()
+    return Undo((undone,) if undone else (), "" if reason is None else _REASONS[reason])
 
 
 def undone_by(table: TableAccess, timeline: Timeline) -> dict[str, str]:

@@ -319,9 +319,15 @@ def stuck_table(folder: Path) -> None:
     paths = {f"_{SOURCE_KEY}{chain}": f"{folder.parent}/{name}" for chain, name in sources.items()}
     extra = {"airflow.request_id": "load/run 1/write", **positions, **paths}
     written = table.commit(FileGroupId("p", "f1"), extra=extra)
-    undone = RollbackRequest(base_path=str(folder), instants=(table.begin().requested_time,))
+    dead_too = (table.begin().requested_time,)
+    undone = RollbackRequest(base_path=str(folder), request_id="repair/run 1/undo", instants=dead_too)
     rollback(undone, storage=table.storage, clock=table.clock)
-    saved = CreateSavepointRequest(base_path=str(folder), instant=written.requested_time, saved_by="vera")
+    saved = CreateSavepointRequest(
+        base_path=str(folder),
+        request_id="load/run 1/keep",
+        instant=written.requested_time,
+        saved_by="vera",
+    )
     create_savepoint(saved, storage=table.storage, clock=table.clock)
     dead = table.begin()
     table.add_file("p", base_file_name("dead", dead.requested_time))

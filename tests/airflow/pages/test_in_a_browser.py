@@ -148,12 +148,12 @@ def test_the_timeline_shows_that_a_savepoint_wrote_no_file(page: "Page", server:
     open_table(page, server, STUCK, "timeline")
     services = page.get_by_role("region", name="Services that ran")
     saved = services.locator("tr", has=page.get_by_role("cell", name="savepoint"))
-    assert saved.locator("td").all_inner_texts()[1:] == ["savepoint", "", "no file changed", ""]
+    assert saved.locator("td").all_inner_texts()[1:] == ["savepoint", "", "no file changed", "load / keep"]
     page.locator("summary", has_text="as a table").click()
     instants = page.get_by_role("region", name="Latest instants")
     what, undo, saved_too, write = instants.locator("td:nth-child(2)").all_inner_texts()
     assert (what, saved_too, write) == ("commit", "savepoint", "upsert")
-    assert re.fullmatch(r"rollback\s+of \d{17}", undo)
+    assert re.fullmatch(r"rollback\s+of \d{17}\s+a user requested the rollback", undo)
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")

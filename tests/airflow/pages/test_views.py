@@ -52,7 +52,8 @@ def test_the_history_view_shows_a_savepoint_and_its_commit_as_different_instants
     )
     assert (written["action"], written["files_written"], written["by"]["task_id"]) == ("commit", 1, "write")
     assert saved["action"] == "savepoint"
-    assert not saved.keys() & {"operation", "rows", "files_written", "by"}
+    assert saved["by"]["task_id"] == "keep"
+    assert not saved.keys() & {"operation", "rows", "files_written"}
 
 
 def test_the_history_view_names_the_instants_that_a_rollback_undid(server: Server) -> None:
@@ -61,6 +62,12 @@ def test_the_history_view_names_the_instants_that_a_rollback_undid(server: Serve
     assert [name for name, times in undone.items() if times] == ["rollback"]
     assert len(undone["rollback"]) == 1
     assert undone["rollback"][0] not in [each["instant"] for each in history["instants"]]
+    tasks = {
+        each["action"]: (each["by"] or {}).get("task_id") for each in history["instants"] if "by" in each
+    }
+    assert (tasks["rollback"], tasks["savepoint"]) == ("undo", "keep")
+    reasons = {each["action"]: each.get("undo_reason") for each in history["instants"]}
+    assert reasons["rollback"] == "a user requested the rollback"
 
 
 def test_the_history_view_includes_archived_instants(server: Server) -> None:

@@ -88,7 +88,8 @@ def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
     assert text.count("::group::") == text.count("::endgroup::") == 2
     assert "2013-01       1 → 2" in text
     assert (
-        "commit 20260101000000000: 7 inserted, 0 updated, 0 deleted; 1 → 2 files, 1,000 B → 3.0 MiB" in text
+        "commit 20260101000000000: 7 inserted, 0 updated, 0 deleted; 1 → 2 files, 1,000 B → 3.0 MiB "
+        "in 1 written partition" in text
     )
     assert log.lines[-1] == "a warning"
 

@@ -84,7 +84,7 @@ def rows(numbers: range, version: int) -> list[Row]:
     return some_rows(numbers, version, PLAIN)
 
 
-@pytest.mark.parametrize("creator", ["hudi", "engine"])
+@pytest.mark.parametrize("creator", cases(["hudi", "engine"], ["hudi"]))
 def test_both_place_new_rows_and_find_the_rows_of_the_other(table: BucketTable, creator: str) -> None:
     first = rows(range(20), 1)
     if creator == "hudi":

@@ -18,6 +18,10 @@ from support.depth import by_depth, cases
 ORACLES = cases([V6_OLD, V8, V9], [V6_OLD, V9])
 TURNS = by_depth(10, 40)
 KEY_SPACE = 30
+MADE = [("hudi", "avro"), ("hudi", "parquet"), ("engine", "avro"), ("engine", "parquet")]
+"""Writer of the first commit, and format of the data blocks."""
+
+MADE_SAMPLED = [("hudi", "avro"), ("engine", "parquet")]
 
 
 @pytest.fixture(params=ORACLES)
@@ -26,11 +30,9 @@ def table(request: pytest.FixtureRequest, hudi, tmp_path: Path) -> SharedTable:
     return SharedTable(tmp_path / "t", oracle, hudi(oracle.release))
 
 
-@pytest.mark.parametrize("encoding", ["avro", "parquet"])
-@pytest.mark.parametrize("creator", ["hudi", "engine"])
-def test_hudi_reads_updates_and_compacts_our_log_files(
-    table: SharedTable, creator: str, encoding: str
-) -> None:
+@pytest.mark.parametrize("made", cases(MADE, MADE_SAMPLED, "-".join))
+def test_hudi_reads_updates_and_compacts_our_log_files(table: SharedTable, made: tuple[str, str]) -> None:
+    creator, encoding = made
     table.options = {"hoodie.logfile.data.block.format": encoding}
     first = some_rows(range(20), 1)
     if creator == "hudi":

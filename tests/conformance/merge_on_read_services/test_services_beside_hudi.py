@@ -45,7 +45,7 @@ def test_hudi_continues_after_we_rolled_back_its_delta_commit(started: Started, 
 
 
 @ORACLES
-@pytest.mark.parametrize("marked", [True, False], ids=["markers", "no markers"])
+@pytest.mark.parametrize("marked", cases([True, False], [True], "markers={}".format))
 def test_hudi_continues_after_we_rolled_back_its_dead_delta_commit(
     started: Started, oracle: Oracle, marked: bool
 ) -> None:

@@ -173,7 +173,7 @@ def test_every_job(version: str, server: ConnectServer, base_path: Path) -> None
     settings = SessionSettings(application_name="every job", identity=str(base_path), remote=server.address)
     spark = start_session(settings)
     try:
-        read_rows = partial(rows_by_hudi_rs, str(base_path), {})
+        read_rows = partial(rows_by_hudi_rs, options={})
         run_every_job(TableElsewhere(spark, str(base_path), {}, version, read_rows))
     finally:
         stop_session(spark)

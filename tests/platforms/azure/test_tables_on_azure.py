@@ -14,5 +14,5 @@ def test_hudi_rs_reads_a_table_on_azure_after_every_job(
 ) -> None:
     uri = azure.new_table()
     run_every_job(
-        TableElsewhere(spark, uri, azure.options, version, lambda: rows_by_hudi_rs(uri, azure.options))
+        TableElsewhere(spark, uri, azure.options, version, lambda uri: rows_by_hudi_rs(uri, azure.options))
     )

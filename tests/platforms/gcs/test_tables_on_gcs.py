@@ -11,4 +11,6 @@ from support.spark.table_elsewhere import TableElsewhere, rows_by_hudi_rs
 @pytest.mark.parametrize("version", ["6", "9"])
 def test_hudi_rs_reads_a_table_on_gcs_after_every_job(spark: SparkSession, gcs: Gcs, version: str) -> None:
     uri = gcs.new_table()
-    run_every_job(TableElsewhere(spark, uri, gcs.options, version, lambda: rows_by_hudi_rs(uri, gcs.options)))
+    run_every_job(
+        TableElsewhere(spark, uri, gcs.options, version, lambda uri: rows_by_hudi_rs(uri, gcs.options))
+    )

@@ -18,6 +18,6 @@ def test_hudi_rs_reads_a_table_of_hdfs_after_every_job(
     uri = new_table()
 
     table = TableElsewhere(
-        spark, uri, {}, version, lambda: rows_of_copy(open_storage(uri), tmp_path / "copy")
+        spark, uri, {}, version, lambda uri: rows_of_copy(open_storage(uri), tmp_path / "copy")
     )
     run_every_job(table)

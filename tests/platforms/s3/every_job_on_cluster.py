@@ -16,7 +16,7 @@ def main() -> None:
     uri, version, options = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
     spark = start_session(SessionSettings(application_name="every job"))
     try:
-        run_every_job(TableElsewhere(spark, uri, options, version, lambda: rows_by_hudi_rs(uri, options)))
+        run_every_job(TableElsewhere(spark, uri, options, version, lambda uri: rows_by_hudi_rs(uri, options)))
     finally:
         stop_session(spark)
 

@@ -62,3 +62,18 @@ def test_statements_other_than_one_query_are_refused_and_change_nothing(
     assert [row.x for row in spark.table("victim").collect()] == ["kept"]
     assert not (tmp_path / "out").exists()
     assert spark.conf.get("spark.sql.shuffle.partitions") == before
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_a_source_on_s3_without_the_file_system_of_hadoop_is_refused_with_the_package(
+    spark: SparkSession, scheme: str
+) -> None:
+    spec = SourceSpec(path=f"{scheme}://bucket/in.parquet")
+    with pytest.raises(
+        InvalidRequestError, match=f"Spark has no file system for the source '{scheme}://"
+    ) as refused:
+        read_source(spark, spec, {})
+    begins = "Give the source as s3a://bucket/in.parquet" if scheme == "s3" else "Add the package hadoop-aws"
+    assert refused.value.hint.startswith(begins)
+    version = spark.sparkContext._jvm.org.apache.hadoop.util.VersionInfo.getVersion()  # type: ignore[union-attr]
+    assert refused.value.hint.endswith(f"org.apache.hadoop:hadoop-aws:{version}")

@@ -2,13 +2,15 @@
 
 import logging
 import time
+from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress, progress_path
 from hudi_table_services.execution import task_progress
-from hudi_table_services.execution.spark_tasks import run_tasks
+from hudi_table_services.execution.spark_tasks import map_batches, run_tasks
 from hudi_table_services.execution.task_progress import Phase, TaskCounts
 
 
@@ -58,6 +60,29 @@ def test_the_remaining_time_depends_on_the_weights_of_the_tasks(spark: SparkSess
     for _ in range(3):
         counts.add(8, (0, 0))  # Spark repeated a task
     assert (phase.at(50.0).done, phase.at(50.0).remaining_s) == (3, 0.0)
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_the_read_of_a_source_reports_its_finished_spark_tasks(
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, parts: int
+) -> None:
+    caplog.set_level(logging.INFO)
+    monkeypatch.setattr(task_progress, "INTERVAL_S", 0.1)
+
+    def work(batches: Iterator[pa.RecordBatch]) -> int:
+        time.sleep(1.0)
+        return sum(batch.num_rows for batch in batches)
+
+    counted = map_batches(spark.range(0, 400, 1, parts), work, description="Stage rows")
+    assert sum(counted) == 400
+    assert "Stage rows" in [record.getMessage() for record in caplog.records]
+    progress = reported(caplog)
+    if parts == 1:
+        assert progress == []  # a single task is either running or finished
+        return
+    assert {(each.phase, each.total) for each in progress} == {("Stage rows", parts)}
+    assert 0 in [each.done for each in progress]
+    assert max(each.done for each in progress) > 0
 
 
 @pytest.mark.parametrize(

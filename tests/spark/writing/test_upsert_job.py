@@ -189,7 +189,10 @@ def test_a_dry_run_and_an_empty_source_write_nothing(v6: TableUnderTest) -> None
     assert planned.outcome is Outcome.PLANNED
     assert sum(change.insert_count for p in planned.partitions for change in p.opened) == 10
     assert v6.files() == set()
-    v6.write(some_rows(range(10)))
+    written = v6.write(some_rows(range(10)))
+    expected = [change.expected_size_bytes for p in planned.partitions for change in p.opened]
+    actual = [change.size_after_bytes or 0 for p in written.partitions for change in p.opened]
+    assert all(a * 0.7 < e < a * 1.3 for e, a in zip(expected, actual, strict=True)), (expected, actual)
     before = v6.files()
     planned = v6.write(some_rows(range(5, 15), ts=2), dry_run=True)
     assert (planned.rows.inserted, planned.rows.updated, planned.rows.deleted) == (5, 5, 0)

@@ -161,6 +161,38 @@ def compact(table: TableElsewhere) -> None:
     ]
 
 
+def write_log_files(table: TableElsewhere) -> None:
+    logs = table.beside("logs", {"hoodie.table.type": "MERGE_ON_READ"})
+    logs.upsert([("a", 1, "x"), ("b", 1, "x"), ("c", 1, "y")])
+    logs.upsert([("a", 2, "x"), ("d", 2, "y")])
+    logs.write([("b", 3, "x")], "delete")
+    del logs.model["b"]
+    logs.check()
+    assert log_count(logs) >= 2
+    kept = dict(logs.model)
+    undone = logs.upsert([("a", 4, "x"), ("c", 4, "y")])
+    logs.check()
+    logs.run(ROLLBACK, instants=(undone,))
+    logs.model = dict(kept)
+    logs.check()
+    saved = logs.run(CREATE_SAVEPOINT).instant_time
+    logs.run(RUN_COMPACTION, ignore_trigger=True)
+    assert log_count(logs) == 0
+    logs.check()
+    logs.upsert([("c", 5, "y")])
+    logs.run(RESTORE, savepoint=saved)
+    logs.model = kept
+    logs.check()
+    logs.upsert([("c", 6, "y")])
+    logs.run(RUN_CLUSTERING, sort_columns=("k",))
+    logs.check()
+    assert log_count(logs) == 0
+
+
+def log_count(table: TableElsewhere) -> int:
+    return sum(len(each.log_files) for each in load_snapshot(table.storage).all_slices)
+
+
 def repair(table: TableElsewhere) -> None:
     # The file name contains a time after the start of the active timeline, where no instant has this time.
     newest = load_snapshot(table.storage).timeline.completed[-1].requested_time
@@ -237,6 +269,7 @@ STEPS = (
     Step(delete_a_savepoint, (DELETE_SAVEPOINT,)),
     Step(plan_clusterings, (SCHEDULE_CLUSTERING, CANCEL_CLUSTERING, EXECUTE_CLUSTERING)),
     Step(compact, (SCHEDULE_COMPACTION, CANCEL_COMPACTION, EXECUTE_COMPACTION, RUN_COMPACTION)),
+    Step(write_log_files, (UPSERT, ROLLBACK, RUN_COMPACTION, RESTORE, RUN_CLUSTERING), ("upsert", "delete")),
     Step(repair, (REPAIR_ORPHAN_FILES,)),
     Step(rebuild_the_metadata_table, (REBUILD_METADATA_TABLE,)),
     Step(check_settings, (CHECK_CONFIG,)),

@@ -48,7 +48,8 @@ class TableElsewhere:
         operations: operations of the writes.
 
     Args:
-        read_rows: reads all rows of the table with another implementation.
+        read_rows: reads all rows of the table at a URI with another implementation.
+        write_options: options of each write.
     """
 
     def __init__(
@@ -57,13 +58,15 @@ class TableElsewhere:
         uri: str,
         options: Mapping[str, str],
         version: str,
-        read_rows: Callable[[], list[Row]],
+        read_rows: Callable[[str], list[Row]],
+        write_options: Mapping[str, str] | None = None,
     ) -> None:
         self.uri = uri
         self.model: dict[str, Row] = {}
         self.scripts: set[str] = set()
         self.operations: set[str] = set()
         self._spark, self._options, self._version, self._read_rows = spark, options, version, read_rows
+        self._write_options = write_options or {}
 
     @property
     def storage(self) -> Storage:
@@ -74,12 +77,12 @@ class TableElsewhere:
         """Version of the table."""
         return TableVersion(int(self._version))
 
-    def beside(self, name: str) -> "TableElsewhere":
-        """Another table in the same place, which the same Spark session changes. The caller reads its rows."""
+    def beside(self, name: str, write_options: Mapping[str, str] | None = None) -> "TableElsewhere":
+        """Another table in the same place, which the same Spark session changes."""
         other = TableElsewhere(
-            self._spark, f"{self.uri}_{name}", self._options, self._version, self._read_rows
+            self._spark, f"{self.uri}_{name}", self._options, self._version, self._read_rows, write_options
         )
-        other.scripts = self.scripts
+        other.scripts, other.operations = self.scripts, self.operations
         return other
 
     def run(self, script: Script[Any], **fields: Any) -> JobResult:
@@ -102,7 +105,11 @@ class TableElsewhere:
             record_key=("k",),
             partition_by=("p",),
             ordering_field="ts",
-            options={"hoodie.write.table.version": self._version, **(options or {})},
+            options={
+                "hoodie.write.table.version": self._version,
+                **self._write_options,
+                **(options or {}),
+            },
         )
         frame = self._spark.createDataFrame(list(rows), "k string, ts bigint, p string") if rows else None
         result = upsert(self._spark, request, frame)
@@ -119,4 +126,4 @@ class TableElsewhere:
         return instant
 
     def check(self) -> None:
-        assert sorted(self._read_rows()) == sorted(self.model.values())
+        assert sorted(self._read_rows(self.uri)) == sorted(self.model.values())

@@ -19,6 +19,7 @@ from hudi_table_services.contract.clustering import (
     ClusteringPlanReport,
     ClusteringReport,
 )
+from hudi_table_services.contract.compaction.compaction import CompactionReport
 from hudi_table_services.contract.config_check import ConfigFinding, ConfigReport
 from hudi_table_services.contract.health import HealthFinding, HealthReport, PendingInstant
 from hudi_table_services.contract.metadata_table import MetadataPartitionReport, MetadataTableReport
@@ -96,6 +97,14 @@ def test_a_long_preview_has_at_most_about_ten_lines_and_counts_the_rest() -> Non
     assert len(text.splitlines()) <= 12
 
 
+def test_a_compaction_that_its_trigger_prevents_names_the_trigger_once() -> None:
+    trigger = "2 delta commits since the first delta commit 2026, fewer than 5"
+    report = CompactionReport(trigger=trigger)
+    text = shown(job_summary(result_of(report, Outcome.NOTHING_TO_DO, reason=trigger), "compact"))
+    assert text.count(trigger) == 1
+    assert trigger in shown(job_summary(result_of(report, Outcome.PLANNED), "compact"))
+
+
 def test_a_preview_of_a_clean_lists_the_largest_partitions_first() -> None:
     partitions = tuple(
         CleanedPartition(partition_path=path, file_count=count, size_bytes=size)
@@ -151,7 +160,7 @@ def test_a_write_shows_rows_files_and_the_partitions_that_changed_most() -> None
     text = shown(job_summary(result, "upsert", elapsed_s=12.4))
     assert "✓ upsert of flights: completed" in text
     assert "1,000 inserted, 20 updated, 0 deleted, 3 older than the stored version" in text
-    assert "2 → 3, 2.0 MiB → 9.0 MiB" in text
+    assert "Files in 2 written partitions  2 → 3, 2.0 MiB → 9.0 MiB" in text
     assert [word for word in first_words(text) if word in "ab"] == ["b", "a"]
     assert "12 s" in text
 

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from hudi_table_services.command.progress_bar import TerminalLog
-from hudi_table_services.command.spark_log import is_startup_line, log_errors_only
+from hudi_table_services.command.spark_log import is_needless_line, log_errors_only
 from hudi_table_services.command.stderr_lines import stderr_lines
 from hudi_table_services.contract.progress import PROGRESS_FIELD, JobProgress
 from hudi_table_services.model.file_group import FileGroupId
@@ -188,12 +188,17 @@ def test_stderr_is_restored_while_another_program_still_writes() -> None:
         ("WARNING: package sun.security.action not in java.base", True),
         ("Using Spark's default log4j profile: org/apache/spark/log4j2-defaults.properties", True),
         ('Setting default log level to "WARN".', True),
+        (
+            '{"ts": "2026-11-26 13:22:34", "level": "ERROR", "logger": "SQLQueryContextLogger", "msg": "x"}',
+            True,
+        ),
+        ('{"ts": "2026-11-26 13:22:34", "level": "ERROR", "logger": "other", "msg": "x"}', False),
         ("12:00:01 ERROR TaskSetManager: Task 0 failed", False),
         ("java.lang.OutOfMemoryError: Java heap space", False),
     ],
 )
-def test_only_lines_of_every_start_are_hidden(line: str, is_hidden: bool) -> None:
-    assert is_startup_line(line) is is_hidden
+def test_only_lines_of_every_start_and_repeated_errors_are_hidden(line: str, is_hidden: bool) -> None:
+    assert is_needless_line(line) is is_hidden
 
 
 def test_the_log_configuration_of_a_user_has_precedence(monkeypatch: pytest.MonkeyPatch) -> None:

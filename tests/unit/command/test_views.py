@@ -10,13 +10,21 @@ from rich.console import Console
 
 from hudi_table_services.command.rendering import print_summary
 from hudi_table_services.command.view_summaries import SUMMARIES
+from hudi_table_services.commits.undo import rollback_instant
+from hudi_table_services.contract.recovery import CreateSavepointRequest, RestoreRequest
 from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
+from hudi_table_services.hudi_format.table_service_plans import encode_rollback_plan
+from hudi_table_services.jobs.recovery.restore import restore
+from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY, REQUEST_ID_KEY
+from hudi_table_services.planning.recovery.rollback_plan import plan_rollback
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY
+from hudi_table_services.tables.table import TableAccess
 from hudi_table_services.tables.views.commit_details import read_commit
 from hudi_table_services.tables.views.current_schema import read_schema
 from hudi_table_services.tables.views.documents import TableView
@@ -254,6 +262,59 @@ def test_a_pending_instant_has_its_meaning_and_next_step() -> None:
     text = shown(read_commit(table.storage, pending.requested_time))
     assert "inflight" in text
     assert "Next step" in text
+
+
+def as_job_access(table: Table) -> TableAccess:
+    return TableAccess(storage=table.storage, clock=table.clock, config=table.config)
+
+
+@VERSIONS
+def test_the_timeline_shows_what_a_rollback_undid_and_why(version: TableVersion) -> None:
+    table = new_table(version)
+    dead = table.begin()
+    note = UndoNote(reason=UndoReason.DEAD_WRITER, request_id="dag/run/later")
+    done = rollback_instant(as_job_access(table), dead, note)
+    assert done is not None
+    view = read_timeline(table.storage, 1)
+    assert view.instants[0].undone == (dead.requested_time,)
+    assert view.instants[0].request_id == "dag/run/later"
+    line = f"{done.requested_time} rollback {dead.requested_time} the writer died"
+    assert line in " ".join(shown(view).split())
+    commit = " ".join(shown(read_commit(table.storage, done.requested_time)).split())
+    assert f"Request dag/run/later Undoes {dead.requested_time} Reason the writer died" in commit
+    with pytest.raises(InvalidRequestError, match=f"was undone by {done.requested_time}: the writer died."):
+        read_commit(table.storage, dead.requested_time)
+
+
+@VERSIONS
+def test_a_pending_rollback_without_a_note_shows_that_its_reason_is_not_recorded(
+    version: TableVersion,
+) -> None:
+    table = new_table(version)
+    dead = table.begin()
+    plan = plan_rollback(dead, (), table.storage.base_path)
+    rollback = table.timeline_store.request(Action.ROLLBACK, encode_rollback_plan(plan))
+    text = " ".join(shown(read_timeline(table.storage, 9)).split())
+    assert f"{rollback.requested_time} rollback {dead.requested_time} not recorded" in text
+
+
+@VERSIONS
+def test_the_timeline_names_the_savepoint_of_a_restore(version: TableVersion) -> None:
+    table = new_table(version)
+    saved = CreateSavepointRequest(
+        base_path="/t", request_id="dag/run/keep", instant=table.first.requested_time
+    )
+    create_savepoint(saved, storage=table.storage, clock=table.clock)
+    request = RestoreRequest(base_path="/t", request_id="dag/run/back", savepoint=table.first.requested_time)
+    restore(request, storage=table.storage, clock=table.clock)
+    newest, savepoint, *_ = read_timeline(table.storage, 9).instants
+    assert (newest.action, newest.request_id, newest.undone) == (
+        "restore",
+        "dag/run/back",
+        (table.second.requested_time,),
+    )
+    assert newest.undo_reason == f"the table was restored to savepoint {table.first.requested_time}"
+    assert (savepoint.action, savepoint.request_id) == ("savepoint", "dag/run/keep")
 
 
 def test_an_unknown_instant_is_refused_with_the_newest_writes() -> None:

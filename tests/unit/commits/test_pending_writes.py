@@ -7,13 +7,17 @@ import pytest
 
 from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.pending_writes import clear_pending_writes
 from hudi_table_services.commits.undo import rollback_instant
 from hudi_table_services.errors import CommitConflictError, InstantVanishedError
 from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.hudi_format.table_service_plans import decode_undo_note
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
+from hudi_table_services.options.writing_values import FailedWritesPolicy
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, heartbeat_path
 from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
@@ -110,6 +114,61 @@ def test_files_written_after_another_writer_rolled_the_attempt_back_are_deleted(
     assert not table.storage.exists(files[0])
     assert list(table.storage.list_files(".hoodie/.temp")) == []
     assert list(table.storage.list_files(".hoodie/.heartbeat")) == []
+
+
+def interrupt(attempt: CommitAttempt, *, after_commit: bool) -> None:
+    """Interrupt an attempt, as Ctrl+C does, before or after its commit."""
+    with attempt:
+        attempt.start(EMPTY)
+        if after_commit:
+            attempt.complete(EMPTY)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("is_first", "state"),
+    [(True, "the table has no rows. The table and the folders"), (False, "the table is unchanged.")],
+    ids=["first write", "later write"],
+)
+def test_an_interrupted_write_is_rolled_back_with_its_reason(
+    table: SmallTable, caplog: pytest.LogCaptureFixture, is_first: bool, state: str
+) -> None:
+    if not is_first:
+        table.commit(FileGroupId("city=a", "a-0"))
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(attempt_of(table, "mine"), after_commit=False)
+    assert f"The job was interrupted. Its write is rolled back: {state}" in caplog.text
+    (rollback,) = (i for i in table.timeline_store.load() if i.action is Action.ROLLBACK)
+    note = decode_undo_note(table.timeline_store.read_requested(rollback))
+    assert note == UndoNote(reason=UndoReason.INTERRUPTED_JOB, request_id="mine")
+
+
+def test_an_interrupt_after_the_commit_says_that_the_rows_are_in_the_table(
+    table: SmallTable, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempt = attempt_of(table)
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(attempt, after_commit=True)
+    assert f"its write {attempt.instant_time} was completed: the table contains the rows." in caplog.text
+    assert [i.action for i in table.timeline_store.load().completed] == [Action.COMMIT]
+
+
+@pytest.mark.parametrize(
+    ("owner", "reason"),
+    [("mine", UndoReason.EARLIER_ATTEMPT), ("other", UndoReason.DEAD_WRITER)],
+)
+def test_the_rollback_of_a_pending_write_stores_the_reason(
+    table: SmallTable, owner: str, reason: UndoReason
+) -> None:
+    pending = table.begin()
+    if owner == "mine":
+        table.storage.write(heartbeat_path(pending.requested_time), b"mine")
+    own = replace(access(table), metadata=NO_METADATA_TABLE)
+    cleared = clear_pending_writes(own, FileSystemLock(table.storage), "mine", FailedWritesPolicy.LAZY)
+    assert [i.requested_time for i in cleared] == [pending.requested_time]
+    (rollback,) = table.timeline_store.load().completed
+    note = decode_undo_note(table.timeline_store.read_requested(rollback))
+    assert note == UndoNote(reason=reason, request_id="mine")
 
 
 def test_a_request_is_not_written_twice_if_another_attempt_completes_first(table: SmallTable) -> None:

@@ -27,7 +27,7 @@ FIELDS = {
 SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
 """Services with documents of version 1; later services have none."""
 
-LATER_FIELDS = {"health": ("metadata_table_state", "small_file_limit_source")}
+LATER_FIELDS = {"health": ("live_files", "metadata_table_state", "small_file_limit_source")}
 """Service → fields of its report that documents of version 1 lack."""
 
 LATER_SOURCE_FIELDS = ("table", "mode", "chain", "begin", "first_begin")

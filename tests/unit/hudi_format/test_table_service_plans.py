@@ -264,6 +264,26 @@ def test_a_null_is_refused_if_the_attribute_has_no_default_and_cannot_be_none() 
         codec.decode_compaction_plan(data)
 
 
+@pytest.mark.parametrize("reason", [None, *plans.UndoReason])
+def test_a_rollback_plan_carries_its_reason_and_request_in_the_header(
+    reason: plans.UndoReason | None,
+) -> None:
+    plan = plans.RollbackPlan(instant_to_rollback=plans.InstantReference(requested_time="1", action="commit"))
+    note = plans.UndoNote(reason=reason, request_id="d/r/t")
+    data = codec.encode_rollback_plan(plan, note)
+    assert codec.decode_undo_note(data) == note
+    assert codec.is_own_rollback_plan(data)
+    assert codec.decode_rollback_plan(data) == plan
+    assert record_of(data) == record_of(codec.encode_rollback_plan(plan))
+
+
+def test_a_rollback_plan_of_hudi_or_of_a_later_release_has_an_unknown_reason() -> None:
+    record = record_of(codec.encode_rollback_plan(plans.RollbackPlan(instant_to_rollback=None)))
+    assert codec.decode_undo_note(encode_container(schemas.ROLLBACK_PLAN, record)) == plans.NO_UNDO_NOTE
+    later = encode_container(schemas.ROLLBACK_PLAN, record, {"airflow.undo_reason": "of a later release"})
+    assert codec.decode_undo_note(later) == plans.NO_UNDO_NOTE
+
+
 def test_one_kind_of_plan_is_not_decoded_as_another() -> None:
     data = codec.encode_rollback_plan(plans.RollbackPlan(instant_to_rollback=None))
     with pytest.raises(MalformedMetadataError):

@@ -137,8 +137,9 @@ def test_versions_are_parsed_from_their_number(version: TableVersion) -> None:
 
 @pytest.mark.parametrize("text", ["", "7", "10", "-1", "six", "(absent)", "6.0"])
 def test_the_error_for_an_unknown_table_version_lists_the_known_versions(text: str) -> None:
-    with pytest.raises(UnsupportedTableError, match="writing: 6, 8, 9"):
+    with pytest.raises(UnsupportedTableError, match="writing: 6, 8, 9") as refused:
         TableVersion.parse(text)
+    assert ("later release" in refused.value.hint) is (text == "10")
 
 
 def test_each_table_version_has_its_features() -> None:

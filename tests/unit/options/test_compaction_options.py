@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from hudi_table_services.contract.compaction.compaction import (
+    CompactionRequest,
     ExecuteCompactionRequest,
     ScheduleCompactionRequest,
 )
@@ -129,6 +130,36 @@ def test_the_fields_of_a_request_set_options() -> None:
     other = replace(request, options={"hoodie.airflow.compaction.partitions": "c"})
     with pytest.raises(InvalidRequestError, match="Give either the field or the option"):
         resolve_compaction_options(other)
+
+
+def test_every_n_commits_is_another_name_for_the_limit_of_delta_commits() -> None:
+    limit = "hoodie.compact.inline.max.delta.commits"
+    by_key = ScheduleCompactionRequest(base_path="/t", options={limit: "4"})
+    for request in (
+        ScheduleCompactionRequest(base_path="/t", every_n_commits=4),
+        CompactionRequest(base_path="/t", every_n_commits=4),
+        replace(by_key, every_n_commits=4),
+    ):
+        assert resolve_compaction_options(request) == resolve_compaction_options(by_key)
+    assert resolve_compaction_options(replace(by_key, every_n_commits=0)).plan.max_delta_commits == 4
+    with pytest.raises(InvalidRequestError, match=f"--every-n-commits is '5', but its option {limit} is '4'"):
+        resolve_compaction_options(replace(by_key, every_n_commits=5))
+    with pytest.raises(InvalidRequestError, match="every_n_commits is -1, below 0"):
+        ScheduleCompactionRequest(base_path="/t", every_n_commits=-1)
+
+
+@pytest.mark.parametrize("trigger", list(CompactionTrigger))
+def test_every_n_commits_needs_a_trigger_that_counts_delta_commits(trigger: CompactionTrigger) -> None:
+    request = ScheduleCompactionRequest(
+        base_path="/t", options={"hoodie.compact.inline.trigger.strategy": trigger.value.lower()}
+    )
+    assert resolve_compaction_options(request).plan.trigger is trigger
+    counting = replace(request, every_n_commits=4)
+    if trigger is CompactionTrigger.TIME_ELAPSED:
+        with pytest.raises(InvalidRequestError, match="every_n_commits is 4, but .*=TIME_ELAPSED"):
+            resolve_compaction_options(counting)
+    else:
+        assert resolve_compaction_options(counting).plan.max_delta_commits == 4
 
 
 def test_the_delete_marker_that_a_table_does_not_store_is_passed_to_the_merge() -> None:

@@ -47,7 +47,15 @@ def test_the_class_and_the_path_of_an_error_stay() -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--commits-retained=0"], "--commits-retained is 0, below 1."),
+        (["--commits-retained=0"], "--commits-retained is 0, below 1. Give a number of at least 1."),
+        (
+            ["--commits-retained=few"],
+            "--commits-retained is 'few', not a whole number. Give a whole number, as in --commits-retained 3.",
+        ),
+        (
+            ["--retain-commits=3", "--retain-hours=3"],
+            "Did you mean --commits-retained? Did you mean --hours-retained?",
+        ),
         (
             ["--commits-retained=3", f"--option={KEY}=4"],
             f"--commits-retained is '3', but its option {KEY} is '4'. Give either --commits-retained or the option.",

@@ -110,7 +110,10 @@ function figures(task) {
     if (count > 0) found.push([`Rows ${name.replaceAll("_", " ")}`, number(count)]);
   }
   // The result of a reused request contains no sizes of files, because the metadata of its commit contains none.
-  const files = task.reused ? [] : [["Files before", task.files_before], ["Files after", task.files_after]];
+  if (task.partition_count) found.push(["Partitions", counted(task.partition_count, "partition")]);
+  // A write counts only the files of the partitions that it changes.
+  const where = task.rows && task.partition_count ? ", in these partitions" : "";
+  const files = task.reused ? [] : [[`Files before${where}`, task.files_before], [`Files after${where}`, task.files_after]];
   for (const [name, stats] of files) {
     const count = stats && (stats.file_count ?? stats.files);
     if (count !== undefined && count !== null) found.push([name, `${number(count)}, ${bytes(stats.size_bytes ?? stats.bytes ?? 0)}`]);
@@ -118,7 +121,6 @@ function figures(task) {
   for (const [name, logs] of [["Log files before", task.logs_before], ["Log files after", task.logs_after]]) {
     if (logs) found.push([name, `${number(logs.log_files)}, ${bytes(logs.log_bytes)}`]);
   }
-  if (task.partition_count) found.push(["Partitions", counted(task.partition_count, "partition")]);
   if (task.status) found.push(["State", task.status]);
   return found;
 }

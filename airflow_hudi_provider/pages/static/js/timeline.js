@@ -54,7 +54,7 @@ function InstantRow({ each }) {
   return html`
     <tr>
       <td class="time"><code>${each.instant}</code><div class="muted small">${moment(each.requested_ms)}</div></td>
-      <td>${(each.operation || each.action).replaceAll("_", " ")}<${Undone} times=${each.undone} /></td>
+      <td>${(each.operation || each.action).replaceAll("_", " ")}<${Undone} each=${each} /></td>
       <td>${each.state}</td>
       <td class="number">${rows === undefined ? "" : number(rows)}</td>
       <td class="number">${each.files_written === undefined ? "" : `${counted(each.files_written, "file")}, ${bytes(each.bytes_written)}`}</td>
@@ -63,9 +63,9 @@ function InstantRow({ each }) {
   `;
 }
 
-// The instants that a rollback or a restore undid.
-const Undone = ({ times }) =>
-  times && html`<div class="muted small">of ${times.slice(0, SHOWN_UNDONE).join(", ")}${times.length > SHOWN_UNDONE ? ` and ${number(times.length - SHOWN_UNDONE)} more` : ""}</div>`;
+// The instants that a rollback or a restore undid, and why.
+const Undone = ({ each: { undone: times, undo_reason: reason } }) =>
+  times && html`<div class="muted small">of ${times.slice(0, SHOWN_UNDONE).join(", ")}${times.length > SHOWN_UNDONE ? ` and ${number(times.length - SHOWN_UNDONE)} more` : ""}</div><div class="muted small">${reason || "reason not recorded"}</div>`;
 
 function Sizes({ history }) {
   const { sizes: points, end } = history;
@@ -94,7 +94,7 @@ function Services({ history }) {
           (each) => html`
             <tr>
               <td class="time"><code>${each.instant}</code><div class="muted small">${moment(each.requested_ms)}</div></td>
-              <td>${laneOf(each)}<${Undone} times=${each.undone} /></td>
+              <td>${laneOf(each)}<${Undone} each=${each} /></td>
               <td class="number">${sizes(before, each, "")}</td>
               <td class="number">${sizes(after, each, "no file changed")}</td>
               <td>${each.by ? html`<${TaskLink} by=${each.by} />` : ""}</td>

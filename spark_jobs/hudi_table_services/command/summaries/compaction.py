@@ -20,10 +20,10 @@ def details(report: CompactionReport, result: JobResult) -> Details:
         (partition for plan in report.plans for partition in plan.partitions),
         key=lambda each: (-each.log_bytes, each.partition_path),
     )
-    return Details(facts=_facts(report), grids=(_grid(parts),))
+    return Details(facts=_facts(report, result), grids=(_grid(parts),))
 
 
-def _facts(report: CompactionReport) -> Sequence[tuple[str, str]]:
+def _facts(report: CompactionReport, result: JobResult) -> Sequence[tuple[str, str]]:
     plans = [
         f"{each.instant_time} {each.state}{f': {each.error}' if each.error else ''}"
         for each in report.plans
@@ -34,7 +34,8 @@ def _facts(report: CompactionReport) -> Sequence[tuple[str, str]]:
         ("Plans" if len(plans) > 1 else "Plan", "; ".join(plans)),
         ("Log files", _logs(report.before, report.after)),
         ("Expected", f"{human_time(sum(seconds))} of tasks" if seconds else ""),
-        ("Trigger", report.trigger),
+        # If the trigger prevents the compaction, the reason of the result is the same text.
+        ("Trigger", "" if report.trigger == result.reason else report.trigger),
         ("Left out", counted(len(report.skipped), "file slice", ",") if report.skipped else ""),
     )
 

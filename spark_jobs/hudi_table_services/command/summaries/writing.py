@@ -3,7 +3,7 @@
 from hudi_table_services.command.summaries.details import Details, change, change_of_size, shown_path
 from hudi_table_services.command.summary import Grid
 from hudi_table_services.contract.result import FileGroupChange, JobResult, PartitionReport
-from hudi_table_services.contract.text import human_bytes
+from hudi_table_services.contract.text import counted, human_bytes
 
 
 def details(_: None, result: JobResult) -> Details:
@@ -17,8 +17,14 @@ def details(_: None, result: JobResult) -> Details:
     files = (
         f"{before.file_count:,} → {after.file_count:,}, {change_of_size(before.size_bytes, after.size_bytes)}"
     )
-    facts = (("Rows", _rows(result)), ("Files", "" if result.reused else files))
+    facts = (("Rows", _rows(result)), (_label_of_files(result), "" if result.reused else files))
     return Details(facts=facts, grids=() if result.reused else (_partitions(result),))
+
+
+def _label_of_files(result: JobResult) -> str:
+    """Return a label that limits the numbers to the partitions that the write changed."""
+    is_partitioned = any(each.partition_path for each in result.partitions)
+    return f"Files in {counted(len(result.partitions), 'written partition')}" if is_partitioned else "Files"
 
 
 def _rows(result: JobResult) -> str:

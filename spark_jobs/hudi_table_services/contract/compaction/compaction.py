@@ -5,7 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Figures, Report, Section
-from hudi_table_services.contract.request import JobRequest, check_instants, refuse_text_for_columns
+from hudi_table_services.contract.request import (
+    WHEN_HELD,
+    JobRequest,
+    check_cancellation,
+    check_instants,
+    refuse_text_for_columns,
+)
 from hudi_table_services.errors import InvalidRequestError
 
 if TYPE_CHECKING:
@@ -14,8 +20,6 @@ if TYPE_CHECKING:
 COMPACTION = "compaction"
 """Name of the service."""
 
-WHEN_HELD = ("fail", "wait")
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleCompactionRequest(JobRequest):
@@ -23,6 +27,8 @@ class ScheduleCompactionRequest(JobRequest):
 
     Attributes:
         partitions: paths of the partitions to compact; empty means all partitions that the options select.
+        every_n_commits: ``hoodie.compact.inline.max.delta.commits``: number of delta commits since the last compaction
+            that the trigger requires. 0 means the value in the options, or 5 if the options contain no value.
         ignore_trigger: plan at once, without the conditions of ``hoodie.compact.inline.trigger.strategy``.
         preview: report the plan and write nothing.
 
@@ -33,12 +39,15 @@ class ScheduleCompactionRequest(JobRequest):
     service: ClassVar[str] = COMPACTION
 
     partitions: tuple[str, ...] = ()
+    every_n_commits: int = 0
     ignore_trigger: bool = False
     preview: bool = False
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
         refuse_text_for_columns(partitions=self.partitions)
+        if self.every_n_commits < 0:
+            raise InvalidRequestError(f"every_n_commits is {self.every_n_commits}, below 0.")
 
     @property
     def work(self) -> str:
@@ -117,13 +126,7 @@ class CancelCompactionRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        check_instants(self.instants)
-        if self.older_than_minutes is not None and self.older_than_minutes < 0:
-            raise InvalidRequestError(f"older_than_minutes is {self.older_than_minutes}, below 0.")
-        if self.instants and self.older_than_minutes is not None:
-            raise InvalidRequestError(
-                "instants and older_than_minutes cannot be combined.", hint="Give one of them."
-            )
+        check_cancellation(self.instants, self.older_than_minutes)
 
     @property
     def work(self) -> str:

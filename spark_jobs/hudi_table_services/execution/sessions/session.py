@@ -66,7 +66,7 @@ def start_session(settings: SessionSettings) -> "SparkSession":
 
 
 def stop_session(spark: "SparkSession") -> None:
-    """Stop the session. If this fails, for example because the JVM has died, the result of the job does not change."""
+    """Stop the session. If this fails or is interrupted, the result of the job, which is over, does not change."""
     try:
         if connect.is_connect(spark):
             connect.close_session(spark)
@@ -74,6 +74,8 @@ def stop_session(spark: "SparkSession") -> None:
             spark.stop()
     except ConnectionError as error:
         _LOG.warning("The JVM of Spark's driver has ended before the session was stopped: %s", error)
+    except KeyboardInterrupt:
+        _LOG.warning("The job was interrupted while Spark was being stopped. Its work was already over.")
     except Exception:
         _LOG.warning("An error occurred while the Spark session was being stopped.", exc_info=True)
 
@@ -119,20 +121,37 @@ def _not_started(error: Exception) -> ExecutionFailedError:
     reason = str(error).partition("\n")[0] or type(error).__name__
     return ExecutionFailedError(
         f"Spark did not start: {reason}",
-        hint="See the log above. Spark needs Java 17: set JAVA_HOME, or put java on the PATH.",
+        hint="See the lines above this error. Often a Spark property (--conf) is invalid, or Java is older than 17; in "
+        "the second case, set JAVA_HOME, or put a later java on the PATH.",
     )
 
 
 def _require_java() -> None:
-    """Refuse to start Spark without Java, because Spark's script then prints errors of the shell."""
-    if os.environ.get("SPARK_REMOTE") or os.environ.get("JAVA_HOME") or shutil.which("java"):
+    """Refuse to start Spark without Java, because Spark's script then prints errors of the shell.
+
+    Like the script, this function searches in `JAVA_HOME` or, if the variable is not set, on the PATH.
+    """
+    home = os.environ.get("JAVA_HOME", "")
+    is_found = shutil.which("java", path=str(Path(home, "bin")) if home else None) is not None
+    if is_found or os.environ.get("SPARK_REMOTE") or _has_spark_env():
         return
+    reason = (
+        f"there is no program bin/java in the folder {home!r}, which the variable JAVA_HOME names"
+        if home
+        else "the variable JAVA_HOME is not set, and there is no java on the PATH"
+    )
     error = ExecutionFailedError(
-        "Spark needs Java, but the variable JAVA_HOME is not set, and there is no java on the PATH.",
-        hint="Install Java 17, and set JAVA_HOME to its folder.",
+        f"Spark needs Java, but {reason}.", hint="Install Java 17, and set JAVA_HOME to its folder."
     )
     error.retryable = False
     raise error
+
+
+def _has_spark_env() -> bool:
+    """Whether Spark's script runs a file spark-env.sh, which may set JAVA_HOME."""
+    home, folder = os.environ.get("SPARK_HOME", ""), os.environ.get("SPARK_CONF_DIR", "")
+    folders = [Path(folder)] if folder else [Path(home, "conf")] if home else []
+    return any((each / "spark-env.sh").is_file() for each in folders)
 
 
 def _set_worker_python() -> None:

@@ -35,6 +35,10 @@ _LOOKS_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _UNSAFE_TYPES = frozenset({"float", "double", "bytes"})
 _GREGORIAN_START_US = -12219292800000000
 _YEAR_10000_US = 253402300800000000
+_UNREAD_LINE = (
+    "If the source is a JSON or CSV file, Spark reads a line that it does not understand as a row of nulls; with the "
+    "source option mode=FAILFAST, the error names the line. "
+)
 _SHOWN_COLUMNS = 8
 
 
@@ -134,11 +138,17 @@ class KeyGenerator:
         row = table.slice(pc.index(mask, True).as_py(), 1)
         names = [*self._config.record_key_fields, *table.column_names]
         shown = list(dict.fromkeys(name.split(".")[0] for name in names))[:_SHOWN_COLUMNS]
-        example = ", ".join(f"{name}={row.column(name)[0].as_py()!r}" for name in shown)
+        values = {name: row.column(name)[0].as_py() for name in shown}
+        example = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        unread = (
+            ""
+            if any(value is not None for value in values.values()) or len(shown) < table.num_columns
+            else _UNREAD_LINE
+        )
         raise InvalidDataError(
             f"The record key ({', '.join(self._config.record_key_fields)}) is null or empty in {count} of "
             f"{counted(table.num_rows, 'row')}. Example row: {example:.500}.",
-            hint="Fill or remove these rows in the source query, or choose other key columns.",
+            hint=f"{unread}Fill or remove these rows in the source query, or choose other key columns.",
         )
 
     def partition_paths(self, table: pa.Table) -> pa.DictionaryArray:

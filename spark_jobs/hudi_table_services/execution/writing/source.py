@@ -1,8 +1,10 @@
 """Read the source of a request as a Spark frame."""
 
 import logging
+import os
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.writing import SourceSpec
@@ -74,8 +76,8 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
 def invalid_query(error: Exception) -> InvalidRequestError:
     """Return the error about a source query that Spark refuses."""
     return InvalidRequestError(
-        f"The source query (--source-sql) cannot be run: {_in_users_lines(first_line(error)).rstrip('.')}.",
-        hint="The SQL must be a single query on the view `source`.",
+        f"The source query (--source-sql) cannot be run: {_in_users_lines(first_line(error)).rstrip('.;')}.",
+        hint="Correct the SQL. It must be a single query on the view `source`.",
     )
 
 
@@ -84,13 +86,24 @@ def _missing_file_system(where: str, error: Exception) -> InvalidRequestError:
     hint = "Add the package of the file system to Spark, with --conf spark.jars.packages=…"
     if where.startswith(("s3://", "s3a://", "s3n://")):
         path = f"s3a://{where.partition('://')[2]}"
+        package = f"--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:{_hadoop_version()}"
         hint = (
-            f"Give the source as {path}, and the package hadoop-aws of Spark's Hadoop release: "
-            "--conf spark.jars.packages=org.apache.hadoop:hadoop-aws:VERSION"
+            f"Add the package hadoop-aws of Spark's Hadoop release: {package}"
+            if where == path
+            else f"Give the source as {path}, and the package hadoop-aws of Spark's Hadoop release: {package}"
         )
     return InvalidRequestError(
         f"Spark has no file system for the source {where!r}: {first_line(error).rstrip('.')}.", hint=hint
     )
+
+
+def _hadoop_version() -> str:
+    """Return the version of Hadoop in the jars of this process's Spark; ``VERSION`` if there are none."""
+    import pyspark
+
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    jars = (path.stem for path in home.glob("jars/hadoop-client-api-*.jar"))
+    return next((name.removeprefix("hadoop-client-api-") for name in jars), "VERSION")
 
 
 def _in_users_lines(message: str) -> str:

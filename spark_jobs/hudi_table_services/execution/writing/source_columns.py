@@ -46,6 +46,8 @@ _UNREAD_JSON = "only a single JSON file without reader options is read completel
 _BRACKETS = {"{": "}", "[": "]"}
 _SHOWN_CHARACTERS = 60
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_MAGIC = {b"PAR1": "a Parquet", b"ORC": "an ORC", b"Obj\x01": "an Avro"}
+"""Maps the first bytes of a file to its format, with an article."""
 _GZIP = (".gz", ".gzip")
 _COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
 
@@ -60,6 +62,7 @@ class SourceColumns:
         reason: why the types of some or all columns are not known; empty if all types are known.
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
         footer: the footer of the file; None if the file is not a Parquet file.
+        first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
     """
 
     names: tuple[str, ...]
@@ -67,6 +70,7 @@ class SourceColumns:
     reason: str = field(default="", compare=False)
     times: tuple[str, ...] = field(default=(), compare=False)
     footer: ParquetFooter | None = field(default=None, compare=False)
+    first_row: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def untyped(self) -> tuple[str, ...]:
@@ -166,7 +170,9 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
     # Each line is parsed alone, because a value contains no line break in the mode that these options describe.
     read = (csv.reader([line], delimiter=separator, quotechar=quote) for line in lines)
     names, *rows = (tuple(next(line, [])) for line in read)
+    first_row: tuple[str, ...] = ()
     if options.get("header", "false").lower() != "true":
+        first_row = names
         names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
     if not names:
         return "its first line has no column"
@@ -175,10 +181,12 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         return "Spark gives an unnamed column the name of another column"
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(names, types=None, reason="the option inferSchema is set", times=times)
+        return SourceColumns(
+            names, types=None, reason="the option inferSchema is set", times=times, first_row=first_row
+        )
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
-    return SourceColumns(names, types, times=times)
+    return SourceColumns(names, types, times=times, first_row=first_row)
 
 
 def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
@@ -248,10 +256,23 @@ def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
         )
 
 
+def _refuse_binary(start: bytes, file: SourceFile) -> None:
+    """Refuse a file of text that begins as a file of a binary format. Spark would read its bytes as characters."""
+    for magic, name in _MAGIC.items():
+        if start.startswith(magic):
+            raise InvalidRequestError(
+                f"The source file {file.uri} is {name} file, but the source has a text format.",
+                hint="Set --source-format to the format of the file, such as parquet.",
+            )
+
+
 def _first_lines(file: SourceFile) -> Sequence[str]:
     """Return at most two lines that are not empty.
 
     Return no line if the first line is too long, is not UTF-8, or is compressed by a codec other than gzip.
+
+    Raises:
+        InvalidRequestError: the file is a file of a binary format.
     """
     name = file.stored.path.lower()
     try:
@@ -263,6 +284,7 @@ def _first_lines(file: SourceFile) -> Sequence[str]:
                 return ()
             else:
                 start = stream.read(_READ_BYTES)
+        _refuse_binary(start, file)
         if len(start) == _READ_BYTES:
             start = start.rpartition(b"\n")[0]  # the rest may be part of a line, or of a character
         text = start.decode()

@@ -18,6 +18,7 @@ from hudi_table_services.errors import InstantHeldError, InvalidRequestError
 from hudi_table_services.jobs.clustering.clustered_table import open_table
 from hudi_table_services.jobs.clustering.reporting import ClusteringReporter
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
@@ -70,7 +71,7 @@ def cancel_clustering(
         if not request.preview:
             for clustering in chosen:
                 lock.verify()
-                drop_plan(table, clustering)
+                drop_plan(table, clustering, _cancelled(request.request_id))
     if not request.preview:
         remove_traces_of_finished_writes(table)
     if request.instants and not chosen and not request.preview:
@@ -99,7 +100,7 @@ def cancel_expired(
                 counted(options.expires_after_minutes, "minute"),
             )
             lock.verify()
-            drop_plan(table, clustering)
+            drop_plan(table, clustering, _cancelled(request_id))
     return expired
 
 
@@ -126,22 +127,29 @@ def finish_cancellations(
                 is_ours or not is_executed(table, clustering.instant, expires_after_minutes)
             ):
                 lock.verify()
-                drop_plan(table, clustering)
+                drop_plan(table, clustering, _cancelled(request_id))
+
+
+def _cancelled(request_id: str) -> UndoNote:
+    return UndoNote(reason=UndoReason.CANCELLED_PLAN, request_id=request_id)
 
 
 def _is_being_undone(timeline: Timeline) -> bool:
     return any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
 
 
-def drop_plan(table: TableAccess, clustering: Clustering) -> None:
+def drop_plan(table: TableAccess, clustering: Clustering, note: UndoNote) -> None:
     """Delete the files of a plan and remove the plan.
 
     Call this function under the table lock, after checking the heartbeat.
 
     The heartbeat is removed last. If it were removed first and the cancellation died, other jobs would find a plan
     without a heartbeat and assume that Hudi is executing the plan.
+
+    Args:
+        note: stored with the plan of the rollback.
     """
-    roll_back_plan(table, clustering.instant)
+    roll_back_plan(table, clustering.instant, note)
     _LOG.info("Cancelled clustering %s", clustering.instant.requested_time)
 
 

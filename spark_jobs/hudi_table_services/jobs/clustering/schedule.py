@@ -36,6 +36,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata
 from hudi_table_services.options.clustering import resolve_clustering_options
 from hudi_table_services.options.clustering_job_options import ClusteringJobOptions
 from hudi_table_services.options.keys.clustering import ASYNC_MAX_COMMITS, MAX_PENDING_PLANS
+from hudi_table_services.planning.clustering.groups import warn_of_lone_files
 from hudi_table_services.planning.clustering.option_checks import check_clustering_options
 from hudi_table_services.planning.clustering.plan import plan_clustering
 from hudi_table_services.planning.clustering.stored_plan import stored_plan
@@ -122,6 +123,7 @@ class _ScheduleJob:
                 )
             if not proposal.groups:
                 return self._report.nothing_to_do(snapshot, proposal.reason, commits, proposal)
+            self._report.warn_of(warn_of_lone_files(proposal.groups, self._options.plan))
             if self._request.preview:
                 return self._report.previewed(snapshot, proposal, self._options.plan, commits)
             instants = self._request_if_unchanged(snapshot, proposal)

@@ -84,14 +84,7 @@ def choose_plans(
         from hudi_table_services.jobs.clustering.cancel import finish_cancellations  # needs pyarrow
 
         finish_cancellations(table, lock, request_id, expires_after_minutes)
-    lookup = ClusteringLookup.load(table.timeline_store)
-    # A missing plan is not a failure: an earlier attempt of this request may have cancelled the plan.
-    missing = {instant: words for instant in instants if (words := lookup.why_missing(instant)) is not None}
-    named = [lookup.find(instant) for instant in instants if instant not in missing]
-    # Execute each plan once, even if the request names both a plan and the older plan that it replaces.
-    once = {each.instant.requested_time: each for each in named}
-    chosen = list(once.values()) if instants else list(lookup.history.pending)
-    return chosen, list(missing.values())
+    return ClusteringLookup.load(table.timeline_store).select(instants)
 
 
 def without_plans_of_hudi(

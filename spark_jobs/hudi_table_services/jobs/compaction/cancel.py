@@ -19,6 +19,7 @@ from hudi_table_services.errors import HudiTableServiceError, InstantHeldError, 
 from hudi_table_services.jobs.compaction.opening import open_table
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.compaction.compaction_job_options import (
     CompactionJobOptions,
@@ -70,7 +71,7 @@ def cancel_compaction(
             else _old_enough(history, table, request.older_than_minutes, options)
         )
         if not request.preview:
-            chosen = _drop(table, lock, history.timeline, chosen, is_named=bool(request.instants))
+            chosen = _drop(table, lock, history.timeline, chosen, request)
     if not request.preview:
         remove_traces_of_finished_writes(table)
     if request.instants and not chosen and not request.preview:
@@ -85,8 +86,7 @@ def _drop(
     lock: TableLock,
     timeline: Timeline,
     chosen: tuple[Compaction, ...],
-    *,
-    is_named: bool,
+    request: CancelCompactionRequest,
 ) -> tuple[Compaction, ...]:
     """Drop plans. Returns the plans that were dropped.
 
@@ -96,10 +96,10 @@ def _drop(
     dropped = []
     for compaction in chosen:
         lock.verify()
-        reason = drop_plan(table, timeline, compaction)
+        reason = drop_plan(table, timeline, compaction, request.request_id)
         if not reason:
             dropped.append(compaction)
-        elif is_named:
+        elif request.instants:
             raise _needed(compaction.instant.requested_time, reason)
     return tuple(dropped)
 
@@ -138,14 +138,14 @@ def finish_cancellations(
                 _LOG.warning("The cancellation of compaction %s is given up: %s.", time, reason)
                 keep_plan(table, history.timeline, compaction.instant)
             else:
-                drop_plan(table, history.timeline, compaction)
+                drop_plan(table, history.timeline, compaction, request_id)
 
 
 def _is_being_undone(timeline: Timeline) -> bool:
     return any(i.action in (Action.ROLLBACK, Action.RESTORE) for i in timeline.pending)
 
 
-def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction) -> str:
+def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction, request_id: str) -> str:
     """Delete the base files of a plan and remove the plan.
 
     Call this function under the table lock, after checking the heartbeat and `why_needed`. In table version 6, a writer
@@ -154,13 +154,15 @@ def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction) ->
 
     Args:
         timeline: the timeline with which `why_needed` was checked.
+        request_id: request that cancels the plan.
 
     Returns:
         Why the plan was written back; empty if the plan was removed.
     """
     time = compaction.instant.requested_time
     content = table.timeline_store.read_requested(compaction.instant)
-    is_removed = roll_back_plan(table, compaction.instant) is not None
+    note = UndoNote(reason=UndoReason.CANCELLED_PLAN, request_id=request_id)
+    is_removed = roll_back_plan(table, compaction.instant, note) is not None
     remove_records(table.storage, time)
     try:
         reason = _why_needed_again(table, timeline, compaction) if is_removed else ""

@@ -5,6 +5,7 @@ some slices fail, the plan stays pending, and the next attempt merges only these
 """
 
 import logging
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -259,12 +260,12 @@ class CompactionExecution:
         )
 
     def _metadata(self, work: _Work, stats: Sequence[WriteStat]) -> CommitMetadata:
-        by_partition: dict[str, tuple[WriteStat, ...]] = {}
+        by_partition: dict[str, list[WriteStat]] = defaultdict(list)
         for stat in stats:
-            by_partition[stat.partition_path] = (*by_partition.get(stat.partition_path, ()), stat)
+            by_partition[stat.partition_path].append(stat)
         return CommitMetadata(
             operation_type=WriteOperation.COMPACT,
-            partition_to_write_stats=by_partition,
+            partition_to_write_stats={path: tuple(found) for path, found in by_partition.items()},
             # The text stays unchanged: it can contain defaults of columns, which later merges need.
             extra_metadata={
                 SCHEMA_KEY: work.snapshot.schema_json or "",

@@ -64,13 +64,6 @@ def unmerged_logs(found: ReadAmplification) -> UnmergedLogs:
     )
 
 
-def expected_logs(before: ReadAmplification, proposal: CompactionProposal) -> UnmergedLogs:
-    """The log files that the execution of a plan leaves. The new base files count with the size of the old ones."""
-    planned = {operation.file_slice.file_group_id for operation in proposal.operations}
-    left = tuple(each for each in before.slices if each.file_slice.file_group_id not in planned)
-    return unmerged_logs(replace(before, slices=left))
-
-
 def proposed_plan_report(instant_time: str, state: str, proposal: CompactionProposal) -> CompactionPlanReport:
     """Report on a plan that this job made."""
     slices = defaultdict(list)

@@ -19,7 +19,6 @@ from hudi_table_services.jobs.compaction.executed import (
     ExecutedCompaction,
     FailedCompaction,
     executed_plan_report,
-    expected_logs,
     failed_plan_report,
     proposed_plan_report,
     stored_plan_report,
@@ -76,20 +75,21 @@ class CompactionReporter:
         """Result of a schedule job that wrote no plan."""
         _LOG.info("Nothing to schedule: %s", reason)
         report = self._with_trigger(
-            before=unmerged_logs(read_amplification(snapshot)), skipped=_skips(proposal)
+            before=unmerged_logs(proposal.before if proposal else read_amplification(snapshot)),
+            skipped=_skips(proposal),
         )
         return replace(self._result(Outcome.NOTHING_TO_DO, report), reason=reason)
 
-    def previewed(self, snapshot: TableSnapshot, proposal: CompactionProposal) -> JobResult:
+    def previewed(self, proposal: CompactionProposal) -> JobResult:
         """Result of a preview: the plan, and the log files that its execution would leave."""
-        report = self._planned(snapshot, proposal, proposed_plan_report("", "previewed", proposal))
+        report = self._planned(proposal, proposed_plan_report("", "previewed", proposal))
         return replace(self._result(Outcome.PLANNED, report), reason="preview: nothing was written")
 
-    def scheduled(self, snapshot: TableSnapshot, proposal: CompactionProposal, instant: Instant) -> JobResult:
+    def scheduled(self, proposal: CompactionProposal, instant: Instant) -> JobResult:
         """Result of a schedule job that wrote a plan."""
         plan = proposed_plan_report(instant.requested_time, "requested", proposal)
         return replace(
-            self._result(Outcome.COMPLETED, self._planned(snapshot, proposal, plan)),
+            self._result(Outcome.COMPLETED, self._planned(proposal, plan)),
             action=instant.action.value,
             instant_time=instant.requested_time,
         )
@@ -178,15 +178,12 @@ class CompactionReporter:
         result = self._result(Outcome.COMPLETED, CompactionReport())
         return replace(result, reused=True, reason="; ".join(reasons))
 
-    def _planned(
-        self, snapshot: TableSnapshot, proposal: CompactionProposal, plan: CompactionPlanReport
-    ) -> CompactionReport:
-        found = read_amplification(snapshot)
+    def _planned(self, proposal: CompactionProposal, plan: CompactionPlanReport) -> CompactionReport:
         return self._with_trigger(
             plans=(plan,),
             skipped=_skips(proposal),
-            before=unmerged_logs(found),
-            after=expected_logs(found, proposal),
+            before=unmerged_logs(proposal.before),
+            after=unmerged_logs(proposal.after),
         )
 
     def _with_trigger(self, **fields: object) -> CompactionReport:

@@ -27,6 +27,7 @@ from hudi_table_services.options.compaction.compaction_job_options import (
     CompactionJobOptions,
     resolve_compaction_options,
 )
+from hudi_table_services.options.keys.compaction import MAX_DELTA_COMMITS
 from hudi_table_services.planning.compaction.open_writes import open_writes
 from hudi_table_services.planning.compaction.planner import plan_compaction
 from hudi_table_services.planning.compaction.speed import measured_bytes_per_second
@@ -136,6 +137,8 @@ class _ScheduleJob:
                 operations,
                 now,
                 zone_at(now, self._table.config),
+                # A request with `every_n_commits` does not contain the key, so the reason must not name the key.
+                "every_n_commits" if self._request.every_n_commits else MAX_DELTA_COMMITS.key,
             )
             self._report.note_trigger(due, is_ignored=self._request.ignore_trigger)
             if not due.is_due and not self._request.ignore_trigger:
@@ -146,7 +149,7 @@ class _ScheduleJob:
         if not proposal.operations:
             return self._report.nothing_to_do(snapshot, proposal.reason, proposal)
         if self._request.preview:
-            return self._report.previewed(snapshot, proposal)
+            return self._report.previewed(proposal)
         return snapshot, proposal
 
     def _input(self, timeline: Timeline, now: str) -> CompactionInput:
@@ -219,7 +222,7 @@ class _ScheduleJob:
         _LOG.info(
             "Requested compaction %s of %s", requested_time, counted(len(plan.operations), "file slice")
         )
-        return self._report.scheduled(snapshot, proposal, instant)
+        return self._report.scheduled(proposal, instant)
 
     def _has_changed(self, snapshot: TableSnapshot, proposal: CompactionProposal, now: Timeline) -> bool:
         planned = {operation.file_slice.file_group_id for operation in proposal.operations}

@@ -79,11 +79,7 @@ def choose_plans(
         from hudi_table_services.jobs.compaction.cancel import finish_cancellations  # needs pyarrow
 
         finish_cancellations(table, lock, request_id, expires_after_minutes)
-    history = CompactionHistory.load(table.timeline_store)
-    # A missing plan is not a failure: an earlier attempt of this request may have cancelled the plan.
-    missing = {i: words for i in instants if (words := history.why_missing(i)) is not None}
-    named = {i: history.find(i) for i in instants if i not in missing}
-    return list(named.values()) if instants else list(history.pending), list(missing.values())
+    return CompactionHistory.load(table.timeline_store).select(instants)
 
 
 def remove_leftovers(table: TableAccess) -> None:

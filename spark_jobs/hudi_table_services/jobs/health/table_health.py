@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 
 from hudi_table_services.commits.stopwatch import Stopwatch
@@ -67,18 +67,18 @@ def table_health(
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=read_table_config(storage))
     check_name(table.config, request.table_name)
     with watch.phase("read table"):
-        inspection = _inspect(table, request)
-    measures = inspection.report.measures
+        inspected = _inspect(table, request)
+    measures = inspected.measures
     found = findings(measures, _warning_limits(request, measures), request.failure_limits)
-    report = replace(inspection.report, findings=found, status=status_of(found))
+    report = replace(inspected, findings=found, status=status_of(found))
     _LOG.info("The state of the table is: %s", report.status)
     if report.status == "failing":
-        raise _unhealthy(report, inspection.files)
+        raise _unhealthy(report)
     return replace(
         JobResult.of(request, Outcome.COMPLETED),
         table_name=table.config.table_name,
-        files_before=inspection.files,
-        files_after=inspection.files,
+        files_before=report.live_files,
+        files_after=report.live_files,
         report=report,
         timings_s=watch.seconds,
         warnings=tuple(f"{each.statement}. {each.advice}" for each in found),
@@ -90,25 +90,17 @@ def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> di
     return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 
-def _unhealthy(report: HealthReport, files: FileStats) -> UnhealthyTableError:
+def _unhealthy(report: HealthReport) -> UnhealthyTableError:
     failed = [each for each in report.findings if each.level == "fail"]
     causes = "; ".join(each.statement for each in failed)
     message = f"The table is not healthy: {causes}."
     if report.damage:
         message = f"The timeline cannot be trusted: {report.damage}"
     hint = " ".join(dict.fromkeys(each.advice for each in failed))
-    error = UnhealthyTableError(message, hint=hint, evidence=report)
-    error.files = files
-    return error
+    return UnhealthyTableError(message, hint=hint, evidence=report)
 
 
-@dataclass(frozen=True, slots=True)
-class _Inspection:
-    report: HealthReport
-    files: FileStats
-
-
-def _inspect(table: TableAccess, request: HealthRequest) -> _Inspection:
+def _inspect(table: TableAccess, request: HealthRequest) -> HealthReport:
     config = table.config
     report = HealthReport(
         table_version=int(config.table_version),
@@ -119,13 +111,12 @@ def _inspect(table: TableAccess, request: HealthRequest) -> _Inspection:
         snapshot = load_snapshot(table.storage, metadata_enable=_clean_options(request).metadata.enable)
         return _inspect_snapshot(table, request, snapshot, report)
     except CorruptTableError as error:
-        damaged = replace(report, damage=str(error), measures={"damaged": 1.0})
-        return _Inspection(damaged, FileStats())
+        return replace(report, damage=str(error), measures={"damaged": 1.0})
 
 
 def _inspect_snapshot(
     table: TableAccess, request: HealthRequest, snapshot: TableSnapshot, report: HealthReport
-) -> _Inspection:
+) -> HealthReport:
     timeline = snapshot.timeline
     written = CommittedFiles(table.timeline_store)
     report = _with_small_file_limit(report, request, written, timeline)
@@ -159,10 +150,10 @@ def _inspect_snapshot(
         **files.measures,
         **metadata.measures,
     }
-    sizes = [each.size_bytes for each in snapshot.all_slices]
     writes = timeline.completed_writes
-    found = replace(
+    return replace(
         report,
+        live_files=FileStats.of([each.size_bytes for each in snapshot.all_slices]),
         partition_count=len(partitions),
         last_commit=writes[-1].requested_time if writes else "",
         last_clean=last.requested_time if last else "",
@@ -181,7 +172,6 @@ def _inspect_snapshot(
         foreign_examples=files.foreign[:_EXAMPLES],
         metadata_table_state=metadata.state,
     )
-    return _Inspection(found, FileStats.of(sizes))
 
 
 def _with_small_file_limit(

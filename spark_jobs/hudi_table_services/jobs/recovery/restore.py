@@ -215,6 +215,8 @@ class _RestoreJob:
         timeline = self._table.load_timeline()
         pending = [i for i in timeline.pending if i.action is Action.RESTORE]
         chosen = self._chosen(timeline)
+        if not chosen and not pending:
+            return self._report.nothing_to_do(self._nothing_written())
         self._report.chosen([describe(self._table, i, preview=True) for i in chosen])
         if dropped := self._to_drop(chosen):
             self._report.warn(
@@ -262,9 +264,7 @@ class _RestoreJob:
         if not chosen and mine is not None:
             return self._report.done(mine)
         if not chosen:
-            return self._report.nothing_to_do(
-                f"nothing has been written since savepoint {self._request.savepoint}"
-            )
+            return self._report.nothing_to_do(self._nothing_written())
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         self._report.chosen([describe(self._table, i, preview=False) for i in chosen])
         plan = RestorePlan(
@@ -290,6 +290,9 @@ class _RestoreJob:
         done = carry_out_restore(self._table, pending, lock)
         self._build_again(dropped, lock)
         return self._report.done(done)
+
+    def _nothing_written(self) -> str:
+        return f"nothing has been written since savepoint {self._request.savepoint}"
 
     def _to_drop(self, chosen: Sequence[Instant]) -> tuple[str, ...]:
         """Partitions of the metadata table that cannot be kept, because base files contain writes to be undone."""

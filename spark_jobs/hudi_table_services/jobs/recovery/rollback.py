@@ -29,6 +29,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InstantHeldError, InstantVanishedError, InvalidRequestError
 from hudi_table_services.jobs.recovery.reporting import RecoveryReporter, describe
 from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.table_service_plans import UndoNote, UndoReason
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.undo_rules import newest_first, require_newest, require_unsaved
@@ -203,12 +204,14 @@ class _RollbackJob:
         require_nothing_shown(self._table, timeline, after)
 
     def _undo(self, instant: Instant) -> Instant:
+        reason = UndoReason.DEAD_WRITER if self._request.all_failed else UndoReason.ASKED_FOR
+        note = UndoNote(reason=reason, request_id=self._request.request_id)
         if instant.is_completed:
-            done = roll_back_completed(self._table, instant)
+            done = roll_back_completed(self._table, instant, note)
         elif is_pending_row_write(self._table.timeline_store, instant):
-            done = rollback_instant(self._table, instant)
+            done = rollback_instant(self._table, instant, note)
         else:
-            done = roll_back_plan(self._table, instant)
+            done = roll_back_plan(self._table, instant, note)
         if done is None:
             raise InstantVanishedError(
                 f"{instant.action.value} {instant.requested_time} was changed by another writer at the same time.",

@@ -24,6 +24,7 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_service_plans import SavepointMetadata, SavepointPartition
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.options.timeline_only import ServiceOptions, resolve_service_options
 from hudi_table_services.planning.recovery.savepoint_files import savepoint_partitions
@@ -83,7 +84,8 @@ def create_savepoint(
         if request.preview:
             return _previewed(request, options, f"would keep {kept} of commit {commit.requested_time}")
         begin_savepoint(table, commit.requested_time, lock=lock)
-        completed = complete(table, pending, NoFiles(content=encode_savepoint_metadata(metadata)), lock=lock)
+        content = encode_savepoint_metadata(metadata, {REQUEST_ID_KEY: request.request_id})
+        completed = complete(table, pending, NoFiles(content=content), lock=lock)
     _LOG.info("Savepoint %s keeps %s", completed.requested_time, kept)
     return _result(request, options, completed, reason=f"keeps {kept}")
 

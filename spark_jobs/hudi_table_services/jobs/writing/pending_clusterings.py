@@ -18,7 +18,7 @@ from hudi_table_services.hudi_format.table_service_plans import encode_requested
 from hudi_table_services.jobs.clustering.cancel import drop_plan
 from hudi_table_services.model.clustering import UpdatesStrategy
 from hudi_table_services.model.file_group import FileGroupId
-from hudi_table_services.model.table_service_plans import ClusteringGroup
+from hudi_table_services.model.table_service_plans import ClusteringGroup, UndoNote, UndoReason
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.clustering import UPDATES_STRATEGY, WAIT_SECONDS
 from hudi_table_services.options.writing_values import PendingClusteringOptions
@@ -68,7 +68,7 @@ def release_file_groups(
                 if options.strategy is UpdatesStrategy.ALLOW:
                     _LOG.warning("Rolling back clustering %s, whose files this write changes.", _time(plan))
                     lock.verify()
-                    drop_plan(table, plan)
+                    drop_plan(table, plan, UndoNote(reason=UndoReason.OUTDATED_PLAN))
                 elif plan not in running:
                     _replace_plan(table, lock, plan, file_groups)
                 else:
@@ -166,7 +166,7 @@ def _replace_plan(
     """
     _, kept = _split_groups(plan, file_groups)
     lock.verify()
-    drop_plan(table, plan)
+    drop_plan(table, plan, UndoNote(reason=UndoReason.OUTDATED_PLAN))
     if not kept:
         _LOG.warning(
             "This write cancelled clustering %s, because it released all file groups of the plan.",

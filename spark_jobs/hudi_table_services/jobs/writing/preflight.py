@@ -108,7 +108,7 @@ def _check(
     if config is None:
         _refuse_time_texts(options, columns, request.source)
     try:
-        found = _settings(storage, options, config, columns, request.source)
+        found = _settings_with_header_advice(storage, options, config, columns, request.source)
     except (
         ModuleNotFoundError
     ) as missing:  # the key generator depends on a key in a base file, and pyarrow is missing
@@ -123,6 +123,40 @@ def _check(
     if isinstance(found, WriteSettings):
         new_table_config(storage, request, options, found)
     return CheckedWrite(notes, warn_of_times(key_generator, columns.times, request.source))
+
+
+def _settings_with_header_advice(
+    storage: Storage,
+    options: WriteOptions,
+    config: TableConfig | None,
+    columns: SourceColumns,
+    source: SourceSpec,
+) -> WriteSettings | KeyGeneratorConfig:
+    """Return the result of `_settings`. If a CSV file has a header that is not read, its error says only so."""
+    try:
+        return _settings(storage, options, config, columns, source)
+    except InvalidRequestError as refusal:
+        if _has_unread_header(storage, options, config, columns, source):
+            hint = "The first line of the file contains the names of the columns: set the source option header=true."
+            raise InvalidRequestError(refusal.message, hint=hint) from refusal
+        raise
+
+
+def _has_unread_header(
+    storage: Storage,
+    options: WriteOptions,
+    config: TableConfig | None,
+    columns: SourceColumns,
+    source: SourceSpec,
+) -> bool:
+    """Whether the first line of a CSV file that is read without a header contains all columns that the write needs."""
+    if not columns.first_row:
+        return False
+    try:
+        check_column_names(storage, options, config, columns.first_row, source)
+    except InvalidRequestError:
+        return False
+    return True
 
 
 def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> None:

@@ -18,8 +18,12 @@ from hudi_table_services.contract.result import (
 )
 from hudi_table_services.contract.text import counted
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.execution.arrow_schema import arrow_schema
+from hudi_table_services.execution.base_file_writer import footer_bytes
 from hudi_table_services.execution.file_groups import WrittenFileGroup
+from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import PlacedBatch
+from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_sizing import BucketKind, FileSizingPlan, PartitionSizing, WriteBucket
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -71,9 +75,15 @@ class Report:
         if (more := len(plan.partitions) - _LOGGED_PARTITIONS) > 0:
             _LOG.info("… and %s", counted(more, "more partition"))
 
-    def planned(self, placed: PlacedBatch, plan: FileSizingPlan) -> JobResult:
+    def planned(self, placed: PlacedBatch, plan: FileSizingPlan, settings: WriteSettings) -> JobResult:
         """Result of a dry run. Ordering values are not compared, so `updated` may count rows older than stored rows."""
-        result = self._result(Outcome.PLANNED, partitions=_partitions(placed.snapshot, plan, (), {}))
+        partitions = _partitions(placed.snapshot, plan, (), {})
+        footer = footer_bytes(
+            arrow_schema(settings.writer_schema, with_meta_fields=False),
+            to_avro_json(settings.writer_schema, self._request.table_name, with_meta_fields=True),
+            settings.parquet,
+        )
+        result = self._result(Outcome.PLANNED, partitions=tuple(_with_footers(p, footer) for p in partitions))
         changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
         deleted = sum(batch.delete_count for batch in changes)
         rows = replace(
@@ -139,7 +149,8 @@ class Report:
         """Result of `delete_partition`. Without an instant, it is the result of a dry run."""
         if not replaced:
             return replace(
-                self._result(Outcome.NOTHING_TO_DO), reason="no live partition matches the request"
+                self._result(Outcome.NOTHING_TO_DO),
+                reason=f"no partition with files matches {', '.join(self._options.partitions_to_delete)}",
             )
         partitions = tuple(
             PartitionReport(
@@ -247,6 +258,12 @@ def _partition(
         files_before=FileStats.of(list(before.values())),
         files_after=FileStats.of(list(after.values())),
     )
+
+
+def _with_footers(partition: PartitionReport, footer_size: int) -> PartitionReport:
+    """Add the size of a footer to the expected size of each new file. The plan counts only rows and bloom filters."""
+    opened = (replace(c, expected_size_bytes=c.expected_size_bytes + footer_size) for c in partition.opened)
+    return replace(partition, opened=tuple(opened))
 
 
 def _new_file_groups(sizing: PartitionSizing, stats: list[WriteStat]) -> tuple[FileGroupChange, ...]:

@@ -194,7 +194,7 @@ class _UpsertJob:
             plan = plan_batch(table, placed, self._options)
         self._report.log_plan(plan)
         if self._request.dry_run:
-            return self._report.planned(placed, plan)
+            return self._report.planned(placed, plan, settings)
         if plan.is_empty and not self._options.commits_without_rows(table.exists, placed.snapshot.all_slices):
             return self._report.nothing_to_do(placed)
         check = duplicate_check_for(self._spark, folder, table, self._options, settings, placed)

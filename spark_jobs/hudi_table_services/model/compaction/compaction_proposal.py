@@ -1,10 +1,10 @@
 """Input and results of the planner of compactions. Times are instant times."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timezone, tzinfo
 
-from hudi_table_services.model.compaction.slice_logs import SliceLogs
+from hudi_table_services.model.compaction.slice_logs import ReadAmplification, SliceLogs
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Instant
 
@@ -70,6 +70,7 @@ class CompactionProposal:
     """Result of the planner.
 
     Attributes:
+        before: the log files of all slices before the plan is executed.
         operations: the slices to compact, in the order of the plan.
         skipped: all other slices with log files, by partition path, then by file id.
         partitions_considered: number of partitions that passed the filters.
@@ -79,6 +80,7 @@ class CompactionProposal:
         is_measured: whether earlier compactions show this speed; if not, the default of the options is assumed.
     """
 
+    before: ReadAmplification
     operations: tuple[SliceLogs, ...] = ()
     skipped: tuple[SkippedSlice, ...] = ()
     partitions_considered: int = 0
@@ -91,6 +93,13 @@ class CompactionProposal:
     def expected_task_seconds(self) -> float:
         """Return the expected duration of all tasks of the plan together, in seconds."""
         return sum(o.rewrite_bytes for o in self.operations) / self.bytes_per_second
+
+    @property
+    def after(self) -> ReadAmplification:
+        """The log files that the execution leaves. The new base files count with the size of the old ones."""
+        left = {skipped.file_group_id for skipped in self.skipped}
+        slices = self.before.slices if left else ()
+        return replace(self.before, slices=tuple(s for s in slices if s.file_slice.file_group_id in left))
 
     @property
     def waiting_partitions(self) -> tuple[str, ...]:

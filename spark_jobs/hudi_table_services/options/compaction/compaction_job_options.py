@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from hudi_table_services.contract.compaction.compaction import ScheduleCompactionRequest
 from hudi_table_services.contract.request import JobRequest
-from hudi_table_services.model.compaction.compaction_settings import CompactionOptions
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.compaction.compaction_settings import CompactionOptions, CompactionTrigger
 from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.compaction.compaction_options import compaction_options
 from hudi_table_services.options.keys import compaction as keys
@@ -63,8 +64,10 @@ def resolve_compaction_options(request: JobRequest) -> CompactionJobOptions:
     given = {key: value for key, value in request.options.items() if key not in keys.DELETE_SETTINGS}
     named, warnings = known_options(with_fields(given, _fields(request)), OptionGroup.COMPACTION)
     reader = OptionReader(named)
+    plan = compaction_options(named)
+    _check_trigger_counts_commits(request, plan)
     return CompactionJobOptions(
-        plan=compaction_options(named),
+        plan=plan,
         base_files=base_file_options(reader),
         task_memory_bytes=reader[keys.TASK_MEMORY_BYTES],
         expires_after_minutes=reader[keys.EXPIRATION_MINUTES],
@@ -80,5 +83,20 @@ def resolve_compaction_options(request: JobRequest) -> CompactionJobOptions:
 def _fields(request: JobRequest) -> dict[AnyOption, object]:
     fields: dict[AnyOption, object] = {TABLE_NAME: request.table_name}
     if isinstance(request, ScheduleCompactionRequest):
-        fields[keys.SELECTED_PARTITIONS] = ",".join(request.partitions)
+        fields |= {
+            keys.SELECTED_PARTITIONS: ",".join(request.partitions),
+            keys.MAX_DELTA_COMMITS: request.every_n_commits or None,
+        }
     return fields
+
+
+def _check_trigger_counts_commits(request: JobRequest, plan: CompactionOptions) -> None:
+    if not isinstance(request, ScheduleCompactionRequest) or not request.every_n_commits:
+        return
+    if plan.trigger is CompactionTrigger.TIME_ELAPSED:
+        raise InvalidRequestError(
+            f"every_n_commits is {request.every_n_commits}, but {keys.COMPACTION_TRIGGER}={plan.trigger.value} does "
+            "not count delta commits.",
+            hint=f"Leave every_n_commits out, or give {keys.COMPACTION_TRIGGER} another value, such as "
+            f"{CompactionTrigger.NUM_OR_TIME.value}.",
+        )

@@ -19,7 +19,7 @@ MAX_DELTA_COMMITS = option(
     "hoodie.compact.inline.max.delta.commits",
     5,
     "minimum number of delta commits since the last compaction [log compactions and pending delta commits do not "
-    "count]; archival keeps that many delta commits on the timeline",
+    "count], `--every-n-commits`; archival keeps that many delta commits on the timeline",
     WholeNumber(least=1),
     services=_COMPACTION_AND_ARCHIVAL,
 )

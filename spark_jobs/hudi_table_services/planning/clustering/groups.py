@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.model.clustering import ClusteringOptions, PlannedGroup, PlanStrategyKind
 from hudi_table_services.options.keys.clustering import SINGLE_GROUP_ENABLED
 from hudi_table_services.planning.clustering.slices import (
@@ -27,6 +27,9 @@ SETTLED = "already clustered with these options"
 ALONE_IN_GROUP = f"not in order, but alone in its group: {SINGLE_GROUP_ENABLED}=false"
 NOT_FEWER = "a clustering would not reduce the number of files"
 NOT_BETTER = "a clustering would neither reduce the number of files nor improve the order of their rows"
+
+LONE_FILE_BYTES = 1 << 20
+"""Below this size, a file usually has one row group with one page per column, so queries cannot skip a part of it."""
 
 _OPEN_BINS = 1_000
 """Maximum number of open bins. If there are more bins, the fullest bins are closed. This limits the cost of packing and
@@ -120,6 +123,19 @@ def group_partition(
         partition_path=partition_path,
         groups=tuple(sorted(groups, key=usefulness_order)),
         skipped=skipped_partitions(partition_path, skipped),
+    )
+
+
+def warn_of_lone_files(groups: Sequence[PlannedGroup], options: ClusteringOptions) -> tuple[str, ...]:
+    """Return a warning if groups only sort the rows of a file that queries read completely in any order."""
+    lone = [g for g in groups if len(g.slices) == g.output_files == 1 and g.input_bytes < LONE_FILE_BYTES]
+    asks_for_single_files = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
+    if not lone or not options.layout.is_sorted or asks_for_single_files:
+        return ()
+    return (
+        f"{len(lone)} of {counted(len(groups), 'group')} of the plan only sort a single file below "
+        f"{human_bytes(LONE_FILE_BYTES)}. Queries read such a file completely, whatever the order of its rows is. "
+        f"To leave these groups out, set {SINGLE_GROUP_ENABLED}=false.",
     )
 
 

@@ -5,7 +5,7 @@ and `selection` describe the differences. The trigger is separate, in `trigger`,
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.model.compaction.compaction_proposal import (
@@ -14,7 +14,7 @@ from hudi_table_services.model.compaction.compaction_proposal import (
     SkippedSlice,
 )
 from hudi_table_services.model.compaction.compaction_settings import CompactionOptions, CompactionStrategyKind
-from hudi_table_services.model.compaction.slice_logs import SliceLogs
+from hudi_table_services.model.compaction.slice_logs import ReadAmplification, SliceLogs
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.keys.compaction import TARGET_PARTITIONS
 from hudi_table_services.planning.compaction.day_order import newest_first
@@ -24,7 +24,7 @@ from hudi_table_services.planning.compaction.selection import (
     split_by_bound,
     split_by_threshold,
 )
-from hudi_table_services.planning.compaction.unmerged_logs import in_table_order, log_measure
+from hudi_table_services.planning.compaction.unmerged_logs import read_amplification
 
 _NAMED_REASONS = 3
 
@@ -40,13 +40,15 @@ def plan_compaction(
         InvalidRequestError: the pattern is not a regular expression, or the strategy needs partition paths with dates.
         MalformedMetadataError: an instant of the timeline has no valid time, and ages of log files are needed.
     """
+    before = read_amplification(snapshot)
     partitions, skipped = _select_partitions(snapshot, options)
-    candidates, excluded = _candidates(snapshot, partitions, given)
+    candidates, excluded = _candidates(snapshot, before, partitions, given)
     kept, below = split_by_threshold(candidates, options, given)
     speed = given.bytes_per_second or float(options.default_bytes_per_second)
     taken, waiting = split_by_bound(in_plan_order(kept, options, partitions), options, speed)
     skipped += [*excluded, *below, *waiting]
     return CompactionProposal(
+        before=before,
         operations=tuple(taken),
         skipped=tuple(sorted(skipped)),
         partitions_considered=len(partitions),
@@ -80,21 +82,20 @@ def _select_partitions(
 
 
 def _candidates(
-    snapshot: TableSnapshot, partitions: Sequence[str], given: CompactionInput
+    snapshot: TableSnapshot, before: ReadAmplification, partitions: Collection[str], given: CompactionInput
 ) -> tuple[list[SliceLogs], list[SkippedSlice]]:
     obstacle = slice_obstacle(snapshot, given)
-    measure = log_measure(snapshot)
+    considered = frozenset(partitions)
     chosen: list[SliceLogs] = []
     skipped: list[SkippedSlice] = []
-    for path in sorted(partitions):
-        for file_slice in in_table_order(snapshot.slices_of(path)):
-            if not file_slice.log_files:
-                continue
-            found = obstacle(file_slice)
-            if found is None:
-                chosen.append(measure(file_slice))
-            else:
-                skipped.append(found)
+    for logs in before.slices:
+        if logs.file_slice.file_group_id.partition_path not in considered:
+            continue
+        found = obstacle(logs.file_slice)
+        if found is None:
+            chosen.append(logs)
+        else:
+            skipped.append(found)
     return chosen, skipped
 
 

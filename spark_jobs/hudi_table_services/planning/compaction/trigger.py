@@ -41,6 +41,7 @@ def compaction_due(
     operations: Mapping[str, WriteOperation],
     now: str,
     zone: tzinfo,
+    limit_name: str = MAX_DELTA_COMMITS.key,
 ) -> CompactionDue:
     """Compare the delta commits and the time since the last compaction with the limits of the options.
 
@@ -49,6 +50,7 @@ def compaction_due(
             operation is missing or unknown, a commit counts as a compaction, and a delta commit counts as a write.
         now: instant time at which the compaction would be requested.
         zone: time zone of the timeline.
+        limit_name: name of the setting that contains the number of delta commits, for the reason.
 
     Raises:
         MalformedMetadataError: the time of the compared instant is not a valid time.
@@ -68,7 +70,7 @@ def compaction_due(
     elapsed = (instant_millis(now, zone) // 1000) - (instant_millis(start.requested_time, zone) // 1000)
     return CompactionDue(
         is_due=_is_due(len(written), elapsed, options),
-        reason=_reason(len(written), elapsed, start, options),
+        reason=_reason(len(written), elapsed, start, options, limit_name),
         delta_commits=len(written),
         not_counted=len(unmerged) - len(written),
         since=since,
@@ -106,11 +108,13 @@ def _is_due(delta_commits: int, elapsed: int, options: CompactionOptions) -> boo
     return by_number or by_time
 
 
-def _reason(delta_commits: int, elapsed: int, start: Instant, options: CompactionOptions) -> str:
+def _reason(
+    delta_commits: int, elapsed: int, start: Instant, options: CompactionOptions, limit_name: str
+) -> str:
     number = (
         f"{counted(delta_commits, 'delta commit')} since {_described(start)}, "
         f"{'at least' if delta_commits >= options.max_delta_commits else 'fewer than'} "
-        f"{MAX_DELTA_COMMITS}={options.max_delta_commits}"
+        f"{limit_name}={options.max_delta_commits}"
     )
     time = (
         f"{human_time(elapsed)} since {_described(start)}, "

@@ -4,6 +4,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
 
 from hudi_table_services.model.compaction.slice_logs import ReadAmplification, SliceLogs
+from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -19,7 +20,7 @@ def read_amplification(snapshot: TableSnapshot) -> ReadAmplification:
     return ReadAmplification(
         slices=tuple(measure(s) for s in in_table_order(slices) if s.log_files),
         slices_total=len(slices),
-        base_bytes_total=sum(max(s.base_file.size_bytes, 0) for s in slices if s.base_file),
+        base_bytes_total=sum(_known_size(s.base_file) for s in slices if s.base_file),
     )
 
 
@@ -31,7 +32,7 @@ def in_table_order(slices: Iterable[FileSlice]) -> list[FileSlice]:
 def log_measure(snapshot: TableSnapshot) -> Measure:
     """Return a function that measures slices of this snapshot. Unknown file sizes count as 0, as in Hudi."""
     if snapshot.config.table_version.has_own_log_instants:
-        return lambda s: _measured(s, min(log.instant_time for log in s.log_files))
+        return lambda s: _measured(s, min([log.instant_time for log in s.log_files]))
     delta_commits = [i.requested_time for i in snapshot.timeline.completed if i.action is Action.DELTA_COMMIT]
     return lambda s: _measured(s, _earliest_log(s, delta_commits))
 
@@ -40,10 +41,15 @@ def _measured(file_slice: FileSlice, oldest_log: str) -> SliceLogs:
     base = file_slice.base_file
     return SliceLogs(
         file_slice,
-        max(base.size_bytes, 0) if base is not None else 0,
-        sum(max(log.size_bytes, 0) for log in file_slice.log_files),
+        _known_size(base) if base is not None else 0,
+        sum([_known_size(log) for log in file_slice.log_files]),
         oldest_log,
     )
+
+
+def _known_size(file: BaseFile | LogFile) -> int:
+    size = file.size_bytes
+    return size if size > 0 else 0
 
 
 def _earliest_log(file_slice: FileSlice, delta_commits: list[str]) -> str:

@@ -19,6 +19,7 @@ from hudi_table_services.model.catalog.catalog_table import (
     CatalogState,
     CatalogTable,
 )
+from hudi_table_services.options.keys.catalog import METASTORE_URIS
 from hudi_table_services.storage.catalogs.metastore_interface import metastore_interface
 
 _LOG = logging.getLogger(__name__)
@@ -52,7 +53,8 @@ class HiveMetastore:
             return cls(client, uri, settings.batch_size)
         raise CatalogError(
             f"No Hive Metastore answers: {'; '.join(failures)}.",
-            hint="Check the addresses, and that this machine may connect to them.",
+            hint=f"Check the addresses of the metastore, {METASTORE_URIS.flag} ({METASTORE_URIS.key}), and that this "
+            "machine may connect to them.",
         )
 
     def close(self) -> None:

@@ -1,12 +1,10 @@
 """Compactions on the active timeline: their plans and their requests."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from hudi_table_services.errors import InvalidRequestError, MalformedMetadataError, ObjectNotFoundError
-from hudi_table_services.hudi_format.table_service_plans import (
-    decode_compaction_plan,
-    decode_rollback_metadata,
-)
+from hudi_table_services.errors import MalformedMetadataError, ObjectNotFoundError
+from hudi_table_services.hudi_format.table_service_plans import decode_compaction_plan
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_service_plans import CompactionPlan
@@ -15,6 +13,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.plans.plan_history import PlanHistory
 
 RECORDS = ".hoodie/.aux/airflow_compaction"
 """Folder for records of finished slices. Readers ignore files below `.hoodie/.aux`."""
@@ -46,11 +45,11 @@ class Compaction:
 
 
 @dataclass(frozen=True, slots=True)
-class CompactionHistory:
+class CompactionHistory(PlanHistory[Compaction]):
     """All compactions of one load of the active timeline, oldest first."""
 
-    store: TimelineStore
-    timeline: Timeline
+    noun: ClassVar[str] = "compaction"
+
     compactions: tuple[Compaction, ...] = ()
 
     @classmethod
@@ -70,60 +69,12 @@ class CompactionHistory:
         return cls(store, loaded, tuple(each for each in found if each is not None))
 
     @property
-    def pending(self) -> tuple[Compaction, ...]:
-        return tuple(each for each in self.compactions if not each.instant.is_completed)
-
-    def current(self, requested_time: str) -> Compaction | None:
-        return next((c for c in self.compactions if c.instant.requested_time == requested_time), None)
+    def plans(self) -> tuple[Compaction, ...]:
+        return self.compactions
 
     def of_request(self, request_id: str) -> Compaction | None:
         """The compaction that this request scheduled; None if there is none on the active timeline."""
-        return next((each for each in self.compactions if each.request_id == request_id), None)
-
-    def find(self, requested_time: str) -> Compaction:
-        """The result of `current`. It is an error if there is no such compaction.
-
-        Raises:
-            InvalidRequestError: the instant was cancelled, is not a compaction, or is not on the active timeline.
-        """
-        found = self.current(requested_time)
-        if found is not None:
-            return found
-        others = self.timeline.find(requested_time)
-        if others:
-            raise InvalidRequestError(
-                f"Instant {requested_time} is a {others[0].action.value}, not a compaction."
-            )
-        if (reason := self.why_missing(requested_time)) is not None:
-            raise InvalidRequestError(f"{reason[0].upper()}{reason[1:]}.", hint="Schedule a new compaction.")
-        raise InvalidRequestError(
-            f"There is no instant {requested_time} on the active timeline.",
-            hint="Check the base path. If the compaction was completed long ago, it may be archived.",
-        )
-
-    def why_missing(self, requested_time: str) -> str | None:
-        """Return a clause that says which rollback removed a plan; None if the active timeline has no such rollback."""
-        if self.timeline.find(requested_time):
-            return None
-        for rollback in self.timeline.completed:
-            is_later = rollback.requested_time > requested_time
-            if (
-                rollback.action is Action.ROLLBACK
-                and is_later
-                and requested_time in self._undone_by(rollback)
-            ):
-                return (
-                    f"compaction {requested_time} was cancelled: rollback {rollback.requested_time} removed it from "
-                    "the timeline"
-                )
-        return None
-
-    def _undone_by(self, rollback: Instant) -> tuple[str, ...]:
-        try:
-            with naming(self.store.path_of(rollback)):
-                return decode_rollback_metadata(self.store.read(rollback)).commits_rolled_back
-        except ObjectNotFoundError:
-            return ()  # the rollback was just archived
+        return next(iter(self.scheduled_by(request_id)), None)
 
 
 def _compaction(store: TimelineStore, instant: Instant) -> Compaction | None:

@@ -10,9 +10,9 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.table import TableAccess
-from hudi_table_services.tables.undo_history import undone_by
+from hudi_table_services.tables.undo_history import undo_of, undone_by
 from hudi_table_services.tables.views.documents import CommitPartition, CommitView
-from hudi_table_services.tables.views.instant_details import describe_instant
+from hudi_table_services.tables.views.instant_details import describe_instant, describe_service
 
 
 def read_commit(storage: Storage, instant_time: str) -> CommitView:
@@ -34,9 +34,11 @@ def read_commit(storage: Storage, instant_time: str) -> CommitView:
         if write.instant.requested_time == instant_time:
             return _written(table, write.instant, write.metadata, is_archived=True)
     undone = undone_by(table, timeline)
-    if instant_time in undone:
+    if (by := undone.get(instant_time)) is not None:
+        reasons = [undo_of(table, each).reason for each in timeline.find(by)]
+        why = next((f": {reason}" for reason in reasons if reason), "")
         raise InvalidRequestError(
-            f"Instant {instant_time} was undone by {undone[instant_time]}.",
+            f"Instant {instant_time} was undone by {by}{why}.",
             hint=f"The newest writes are {timeline.newest_writes()}.",
         )
     raise InvalidRequestError(
@@ -51,7 +53,9 @@ def _active(table: TableAccess, instant: Instant) -> CommitView:
     pending = () if instant.is_completed else load_pending(table, Timeline((instant,)))
     return CommitView(
         table_name=table.config.table_name,
-        instant=describe_instant(instant, None, table.config),
+        instant=describe_instant(instant, None, table.config)
+        if instant.action.writes_data
+        else describe_service(table, instant),
         pending=pending[0] if pending else None,
     )
 

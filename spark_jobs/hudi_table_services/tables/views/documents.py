@@ -15,10 +15,13 @@ class InstantView:
         requested_at, completed_at: the two times of the instant. `completed_at` is empty for pending instants and
             before table version 8; both are empty if the digits are not a date.
         operation: write operation in lower case; empty for instants that write no data.
-        request_id: request of this project that made the write; empty for other writers.
+        request_id: request of this project that made the instant; empty for other writers.
         files_written, bytes_written: number and size of the written base files and log files.
         files_replaced: number of file groups that readers no longer see after the write.
         partition_count: number of partition paths in which the write wrote or replaced files.
+        undone: for a rollback or a restore, requested times of the instants that it undid.
+        undo_reason: why these instants were undone, in words; empty if the timeline does not contain the reason, as for
+            rollbacks of Hudi.
     """
 
     instant_time: str
@@ -35,6 +38,8 @@ class InstantView:
     bytes_written: int = 0
     files_replaced: int = 0
     partition_count: int = 0
+    undone: tuple[str, ...] = ()
+    undo_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

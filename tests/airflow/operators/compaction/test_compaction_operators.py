@@ -129,6 +129,16 @@ def test_no_plan_is_made_before_a_compaction_is_due(table: WrittenTable, run: Ru
     assert len(run(ScheduleCompactionOperator, hudi_options=limit)["instants"]) == 1
 
 
+def test_every_n_commits_decides_when_a_compaction_is_due(table: WrittenTable, run: Run) -> None:
+    waiting = run(ScheduleCompactionOperator, every_n_commits=3, on_nothing="succeed")
+    assert waiting["instants"] == []
+    assert waiting["trigger"].endswith("fewer than every_n_commits=3")
+    with pytest.raises(AirflowSkipException, match="every_n_commits=3"):
+        run(ScheduleCompactionOperator, every_n_commits="3")
+    assert pending(table) == []
+    assert run(ScheduleCompactionOperator, every_n_commits="1")["instants"] == pending(table)
+
+
 def test_a_failed_job_that_completed_its_plans_counts_as_completed(table: WrittenTable, run: Run) -> None:
     plan, ti = run(ScheduleCompactionOperator, ignore_trigger=True), TaskInstance()
     with pytest.raises(HudiTaskError, match="Another try can execute plans that are still pending"):
@@ -201,3 +211,24 @@ def test_wrong_arguments_are_errors_when_the_dag_is_parsed() -> None:
     templated = ScheduleCompactionOperator(**given, partitions="{{ params.p }}")
     templated.partitions = "a,b"
     assert templated.build_request(TableLocation(base_path="/t"), "r", "").partitions == ("a", "b")
+
+
+@pytest.mark.parametrize("operator", [ScheduleCompactionOperator, CompactionOperator])
+def test_every_n_commits_is_checked_and_templated(
+    operator: type[ScheduleCompactionOperator | CompactionOperator],
+) -> None:
+    given: dict[str, Any] = {"task_id": "t", "base_path": "/t"}
+    by_time = {"hoodie.compact.inline.trigger.strategy": "TIME_ELAPSED"}
+    other = {"hoodie.compact.inline.max.delta.commits": 5}
+    for arguments, message in (
+        ({"every_n_commits": "many"}, "not a whole number"),
+        ({"every_n_commits": -1}, "below 0"),
+        ({"every_n_commits": 4, "hudi_options": other}, "is '4', but its option .* is '5'"),
+        ({"every_n_commits": 4, "hudi_options": by_time}, "every_n_commits is 4, but .*TIME_ELAPSED"),
+    ):
+        with pytest.raises(ValueError, match=f"t: .*{message}"):
+            operator(**given, **arguments)
+    templated = operator(**given, every_n_commits="{{ params.n }}")
+    assert {"partitions", "every_n_commits"} <= set(operator.template_fields)
+    templated.every_n_commits = "4"
+    assert templated.build_request(TableLocation(base_path="/t"), "r", "").every_n_commits == 4

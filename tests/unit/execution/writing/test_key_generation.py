@@ -163,15 +163,15 @@ def test_an_error_about_a_missing_key_column_names_the_column() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "columns", "count"),
+    ("key", "columns", "count", "is_all_null"),
     [
-        ("a", {"a": ["x", None, ""]}, 2),
-        ("n", {"n": pa.array([None, 1], pa.int64())}, 1),
-        ("a,b", {"a": ["", None, "x"], "b": [None, "", None]}, 2),
+        ("a", {"a": ["x", None, ""]}, 2, True),
+        ("n", {"n": pa.array([None, 1], pa.int64()), "b": ["x", "y"]}, 1, False),
+        ("a,b", {"a": ["", None, "x"], "b": [None, "", None]}, 2, False),
     ],
 )
 def test_an_error_about_rows_without_a_key_has_their_number_and_an_example(
-    key: str, columns: object, count: int
+    key: str, columns: object, count: int, is_all_null: bool
 ) -> None:
     table = pa.table(columns)
     fields = tuple(Field(f.name, LONG if f.type == pa.int64() else STRING) for f in table.schema)
@@ -179,6 +179,7 @@ def test_an_error_about_rows_without_a_key_has_their_number_and_an_example(
         a_generator(StructType(fields), key).record_keys(table)
     assert f"{count} of {table.num_rows} rows" in str(refused.value)
     assert "Example row: " in str(refused.value)
+    assert ("mode=FAILFAST" in refused.value.hint) is is_all_null
 
 
 def test_a_single_complex_key_can_include_its_name() -> None:

@@ -194,6 +194,22 @@ def test_a_missing_partition_gives_a_warning() -> None:
     assert result.warnings == ("The table has no partition 'z'.",)
 
 
+def test_a_plan_that_only_sorts_single_tiny_files_gives_a_warning() -> None:
+    table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
+    table.commit(FileGroupId("a", "a0-0"), FileGroupId("b", "b0-0"), FileGroupId("b", "b1-0"))
+    options = {f"{STRATEGY}sort.columns": "id"}
+    schema = '{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}'
+    table.commit(FileGroupId("c", "c0-0"), schema=schema)
+    (warning,) = schedule(table, options, preview=True).warnings
+    assert warning.startswith("2 of 3 groups of the plan only sort a single file below 1.0 MiB.")
+    key = "hoodie.clustering.plan.strategy.single.group.clustering.enabled"
+    assert warning.endswith(f"set {key}=false.")
+    without = schedule(table, {**options, key: "false"}, preview=True)
+    assert without.warnings == ()
+    assert without.report is not None
+    assert [group.partition_path for group in without.report.plans[0].groups] == ["b"]
+
+
 def test_cancelling_removes_the_plan_and_records_a_rollback() -> None:
     table = a_table(TableVersion.V9)
     plan = schedule(table).instant_time or ""

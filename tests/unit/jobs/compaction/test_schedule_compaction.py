@@ -139,6 +139,40 @@ def test_a_compaction_that_is_not_due_is_not_planned() -> None:
     assert content(table) == before
 
 
+def test_every_n_commits_decides_when_a_compaction_is_due_and_the_reason_names_no_key() -> None:
+    table = a_table()
+    before = content(table)
+    waiting = schedule(table.storage, table.clock, ignore_trigger=False, every_n_commits=4)
+    assert waiting.reason.startswith("3 delta commits since the first delta commit")
+    assert waiting.reason.endswith("fewer than every_n_commits=4")
+    assert report_of(waiting).trigger == waiting.reason
+    assert content(table) == before
+    due = schedule(table.storage, table.clock, ignore_trigger=False, every_n_commits=3)
+    assert due.outcome is Outcome.COMPLETED
+    assert report_of(due).trigger.endswith("at least every_n_commits=3")
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({LIMIT: "7"}, ["'4'", "'7'", LIMIT]),
+        (
+            {"hoodie.compact.inline.trigger.strategy": "TIME_ELAPSED"},
+            ["every_n_commits is 4", "TIME_ELAPSED", "NUM_OR_TIME"],
+        ),
+    ],
+)
+def test_every_n_commits_that_contradicts_an_option_is_refused_before_anything_is_written(
+    options: dict[str, str], named: list[str]
+) -> None:
+    table = a_table()
+    before = content(table)
+    with pytest.raises(InvalidRequestError) as refused:
+        schedule(table.storage, table.clock, options, every_n_commits=4)
+    assert all(word in str(refused.value) for word in named), str(refused.value)
+    assert content(table) == before
+
+
 @pytest.mark.parametrize(
     ("trigger", "commits", "seconds", "is_due"),
     [

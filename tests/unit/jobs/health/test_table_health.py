@@ -152,6 +152,9 @@ def test_the_result_of_a_failed_check_contains_the_live_files() -> None:
     result = read_result(JobResult.failed(request, named).to_json())
     assert (result.outcome, result.files_after.file_count) == (Outcome.FAILED, 2)
     assert result.files_before == result.files_after
+    report = result.report_as(HealthReport)
+    assert report is not None
+    assert report.live_files == result.files_after
 
 
 def test_few_small_files_cause_no_warning_by_default() -> None:

@@ -119,6 +119,11 @@ def test_everything_after_the_savepoint_is_undone(version: TableVersion) -> None
     assert metadata.instants_rolled_back == tuple(i.requested_time for i in undone)
     assert metadata.restored_instants == plan.instants_to_rollback
     assert sum(r.total_files_deleted for each in metadata.rollbacks.values() for r in each) == 5
+    again = restore_to(table, saved, preview=True)
+    assert (again.outcome, again.reason) == (
+        Outcome.NOTHING_TO_DO,
+        f"nothing has been written since savepoint {saved}",
+    )
     assert restore_to(table, saved).outcome is Outcome.NOTHING_TO_DO
 
 

@@ -155,6 +155,26 @@ def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
     assert "SELECT _c0 AS id, … FROM source" in message
 
 
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_a_binary_file_that_is_read_as_text_is_refused(tmp_path: Path, rows: Path, name: str) -> None:
+    source = SourceSpec(path=str(rows), format=name)
+    message = refusal(request(tmp_path, source))
+    assert message.startswith(f"The source file {rows} is a Parquet file, but the source has a text format.")
+    assert "--source-format" in message
+
+
+@pytest.mark.parametrize("options", [{}, {"header": "false", "inferSchema": "true"}], ids=["default", "off"])
+def test_a_csv_file_whose_first_line_has_the_needed_names_needs_only_header_true(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", **options)))
+    assert message.startswith(f"The source '{tmp_path / 'rows.csv'}' has no column 'id'")
+    assert message.endswith(
+        "The first line of the file contains the names of the columns: set the source option header=true."
+    )
+    assert "_c0" not in message
+
+
 @pytest.mark.parametrize(
     ("source_format", "options", "meant"),
     [

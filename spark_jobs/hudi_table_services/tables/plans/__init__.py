@@ -1,0 +1,1 @@
+"""Plans of table services on the timeline, whichever service they belong to."""
