@@ -37,7 +37,7 @@ def an_outage() -> BaseException:
 
 
 @pytest.mark.parametrize("version", cases([6, 8, 9], [6, 9]))
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("after", cases([False, True], [True], "after={}".format))
 @pytest.mark.parametrize("error", cases([Crash, an_outage], [Crash], lambda each: each.__name__))
 def test_the_next_run_completes_the_write_and_the_indexes(
     tmp_path: Path, version: int, after: bool, error: type[BaseException]
