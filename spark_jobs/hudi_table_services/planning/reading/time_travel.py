@@ -10,7 +10,6 @@ def deleted_slices(
     belongs: Callable[[str], bool],
     later_commits: Iterable[CommitMetadata],
     slices: Iterable[FileSlice],
-    lacks_base: Callable[[FileSlice], bool] = lambda _: False,
 ) -> tuple[FileGroupId, ...]:
     """Return the file groups that had a slice in an earlier state whose base file does not exist any more.
 
@@ -18,14 +17,12 @@ def deleted_slices(
     group. So the commits after the state name every file group from which a clean may have deleted files. The first
     newer base file of a file group also names the slice that it follows, which is the slice of the state.
 
-    A clean keeps log files that a later slice needs, too. So a slice whose base file was deleted can seem to be a slice
-    that never had a base file.
+    This function does not find slices that have lost only some of their files.
 
     Args:
         belongs: whether a write with this requested time belongs to the state.
         later_commits: all completed writes that do not belong to the state.
         slices: the slices of the state whose files exist.
-        lacks_base: whether a slice without a base file had one. It is called for file groups that were replaced.
     """
     found = {each.file_group_id: each for each in slices}
     new_groups: set[FileGroupId] = set()
@@ -44,15 +41,13 @@ def deleted_slices(
         sorted(
             group
             for group, since in needed.items()
-            if _is_missing(found.get(group), since, lacks_base, group in new_groups)
+            if _is_missing(found.get(group), since, group in new_groups)
         )
     )
 
 
-def _is_missing(
-    present: FileSlice | None, since: str, lacks_base: Callable[[FileSlice], bool], is_new: bool
-) -> bool:
-    """Whether files of a slice were deleted.
+def _is_missing(present: FileSlice | None, since: str, is_new: bool) -> bool:
+    """Whether the slice of a file group was deleted.
 
     Args:
         since: base instant time of the slice according to later commits; empty if they do not name it.
@@ -60,6 +55,4 @@ def _is_missing(
     """
     if present is None:
         return bool(since) or not is_new
-    if since:
-        return present.base_instant_time != since
-    return present.base_file is None and lacks_base(present)
+    return bool(since) and present.base_instant_time != since

@@ -1,7 +1,6 @@
 """Load an earlier state of a table (time travel), or refuse a state that is incomplete or may still change."""
 
 from collections.abc import Collection
-from functools import partial
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
@@ -18,7 +17,7 @@ from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import is_pending_row_write
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
-from hudi_table_services.tables.reading.lost_base_files import lacks_base_file
+from hudi_table_services.tables.reading.lost_files import incomplete_slices
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 
@@ -46,9 +45,11 @@ def load_earlier_state(
     _refuse_pending(store, timeline, as_of)
     later = [i for i in timeline.completed_writes if i.requested_time > as_of]
     commits = map_in_parallel(store.commit_metadata, later)
-    lacks_base = partial(lacks_base_file, store, timeline)
-    deleted = deleted_slices(lambda time: time <= as_of, commits, snapshot.all_slices, lacks_base)
-    wanted = [g for g in deleted if partitions is None or g.partition_path in partitions]
+    deleted = deleted_slices(lambda time: time <= as_of, commits, snapshot.all_slices)
+    seen = [i for i in timeline.completed_writes if i.requested_time <= as_of]
+    has_own = config.table_version.has_own_log_instants
+    partly = incomplete_slices(store, seen, snapshot.all_slices, has_own_log_instants=has_own)
+    wanted = [g for g in sorted({*deleted, *partly}) if partitions is None or g.partition_path in partitions]
     if wanted:
         raise InvalidRequestError(
             f"The state of the table as of {as_of} is incomplete: files of {counted(len(wanted), 'file group')} "

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError
@@ -18,7 +17,7 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_slices import Visibility, first_write_time, latest_slices
 from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.timeline_store import TimelineStore
-from hudi_table_services.tables.reading.lost_base_files import lacks_base_file
+from hudi_table_services.tables.reading.lost_files import incomplete_slices
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 from hudi_table_services.tables.snapshots.committed_files import CommittedFiles
 from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
@@ -129,9 +128,11 @@ class StateLoader:
             lambda requested: visibility.sees(requested) and requested not in unseen,
             [write.metadata for write in later],
             slices,
-            partial(lacks_base_file, self._store, self.snapshot.timeline),
         )
-        wanted = [each for each in deleted if self._is_wanted(each)]
+        seen = [i for i in self.snapshot.timeline.completed_writes if i.visible_from <= time]
+        has_own = visibility.has_own_log_instants
+        partly = incomplete_slices(self._store, seen, slices, has_own_log_instants=has_own)
+        wanted = [each for each in sorted({*deleted, *partly}) if self._is_wanted(each)]
         if wanted:
             raise InvalidRequestError(
                 f"The state of the table that was visible at {time} is incomplete: files of "

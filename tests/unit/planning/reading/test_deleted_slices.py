@@ -73,13 +73,6 @@ def test_log_files_that_a_clean_kept_are_no_whole_slice() -> None:
     assert deleted_slices(until("150"), [commit({1: "140"})], [only_logs(1, "140")]) == ()
 
 
-def test_log_files_of_a_replaced_file_group_need_their_base_file() -> None:
-    replaced, logs = [commit({}, replaced=(1,))], [only_logs(1, "140")]
-    assert deleted_slices(until("150"), replaced, logs, lambda _: True) == (group(1),)
-    assert deleted_slices(until("150"), replaced, logs, lambda _: False) == ()
-    assert deleted_slices(until("150"), replaced, [a_slice(1, "100")], lambda _: True) == ()
-
-
 @given(st.data())
 def test_exactly_the_deleted_slices_of_a_random_history_are_found(data: st.DataObject) -> None:
     """Each commit rewrites, creates or replaces file groups; then some outdated slices are deleted."""

@@ -14,6 +14,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.reading.scan_reader import plan_read
 from hudi_table_services.tables.reading.change_scan import plan_changes
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.golden_slices import golden_table
 from support.compaction.jobs_here import execute, schedule
@@ -279,3 +280,28 @@ def test_a_rule_that_this_release_does_not_know_is_refused_only_if_log_files_are
     with pytest.raises(UnsupportedTableError, match="CUSTOM"):
         found(table)
     assert found(table, READ_OPTIMIZED) == [("a", 1)]
+
+
+@VERSIONS
+@pytest.mark.parametrize("lost", ["base file", "log file"])
+def test_a_state_of_which_a_clean_has_deleted_some_files_is_refused(version: TableVersion, lost: str) -> None:
+    """A clean deletes one file after the other, and keeps log files that a later slice needs."""
+    table = WrittenTable(new_storage(), version)
+    table.insert({NORTH: [a_row("a", 1), a_row("b", 1)]})
+    table.log({NORTH: [a_row("a", 2)]})
+    table.log({NORTH: [a_row("b", 3)]})
+    first, _, third = requested_times(table)
+    visible = visible_times(table)[-1]
+    schedule(table.storage, table.clock)
+    execute(table.storage, table.clock)
+    table.log({NORTH: [Deleted("a")]})
+    assert found(table, {AS_OF: third}) == [("a", 2), ("b", 3)]
+    (slice_before,) = load_snapshot(table.storage, as_of=third).all_slices
+    gone = slice_before.paths[0] if lost == "base file" else slice_before.paths[-1]
+    table.storage.delete(gone)
+    with pytest.raises(InvalidRequestError, match="is incomplete"):
+        found(table, {AS_OF: third})
+    with pytest.raises(InvalidRequestError, match="is incomplete"):
+        plan_changes(table.storage, change_request({}, visible, None))
+    if lost == "log file":
+        assert found(table, {AS_OF: first}) == [("a", 1), ("b", 1)]
