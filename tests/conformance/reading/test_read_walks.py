@@ -8,7 +8,7 @@ from judges.engine import Engine
 from judges.merge_on_read.log_walk import LogWalk
 from judges.metadata_walk import Walk
 from judges.oracle import EDGES, ORACLES, V6_OLD, V8, V9, Oracle
-from judges.remembered_reads import RememberedReads
+from judges.reading.remembered_reads import RememberedReads
 from support.depth import by_depth, cases
 
 TURNS = by_depth(12, 60)

@@ -28,7 +28,7 @@ class Moment:
     Attributes:
         requested, visible: requested time of the newest completed write, and the latest time at which a completed
             write became visible.
-        scan: a snapshot read that was planned at this moment.
+        scan: a snapshot read that was planned then.
         turn: number of changes before.
     """
 
