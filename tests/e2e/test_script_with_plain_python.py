@@ -170,7 +170,7 @@ def test_a_failed_start_of_spark_is_reported_by_message_exit_code_and_document(
     error = read_result(document.read_text(encoding="utf-8")).error
     assert error is not None
     assert error.kind == "ExecutionFailedError"
-    assert error.message.startswith("Spark did not start: ")
+    assert error.message.startswith("Spark needs Java, but ")
     assert "JAVA_HOME" in error.hint
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, refuse_as_load
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.execution.reading.frame_joins import without_keys
 from hudi_table_services.execution.reading.source_query import query_rows
 from hudi_table_services.jobs.change_source import (
@@ -103,10 +103,16 @@ def _changed_rows(
         changed, deleted = _without_meta(found.changed), _without_meta(found.deleted)
     else:
         changed = transform(_without_meta(found.changed))
-        names = [name for name in key_columns(request) if name in changed.columns]
+        names = key_columns(request)
+        if nested := [name for name in names if "." in name]:
+            raise UnsupportedTableError(
+                f"A load with a query cannot compare the nested key column {nested[0]}.",
+                hint="Select the value into a column of its own, and use this column as the record key of the target.",
+            )
         deleted = transform(_without_meta(found.replaced))
-        # Without key columns, the write names what is missing.
-        deleted = without_keys(deleted, changed, names) if names else deleted
+        # If a key column is missing, the write names the column. A comparison by the other columns would lose deletes.
+        has_keys = set(names) <= set(changed.columns)
+        deleted = without_keys(deleted, changed, names) if has_keys else deleted
     # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
     return _flagged(deleted, "true").unionByName(_flagged(changed, "false"))
 

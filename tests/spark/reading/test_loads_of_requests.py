@@ -254,6 +254,14 @@ def test_wrong_sources_are_refused_before_anything_is_written(
         ),
         ("SELECT k, ts, p, CAST(row_number() OVER (ORDER BY ts) AS STRING) AS v FROM source", "Window"),
         ("SELECT * FROM source LIMIT 2", "GlobalLimit"),
+        ("SELECT DISTINCT * FROM source", "Distinct"),
+        ("SELECT * FROM source EXCEPT SELECT * FROM source WHERE ts = 1", "Except"),
+        ("SELECT s.* FROM source s LEFT ANTI JOIN source o ON o.ts > s.ts", "Join of the source with itself"),
+        ("SELECT * FROM source WHERE ts = (SELECT max(ts) FROM source)", "Aggregate"),
+        (
+            "SELECT * FROM source s WHERE EXISTS (SELECT 1 FROM source o WHERE o.k > s.k)",
+            "Filter of the source",
+        ),
         ("WITH a AS (SELECT * FROM source), b AS (SELECT * FROM a) SELECT max(k) AS k FROM b", "Aggregate"),
     ],
 )

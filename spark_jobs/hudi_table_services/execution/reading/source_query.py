@@ -18,7 +18,13 @@ from hudi_table_services.execution.writing.source import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_COMBINES_ROWS = re.compile(r"(Aggregate|Window|GlobalLimit|LocalLimit|Offset)\b")
+_COMBINES_ROWS = re.compile(
+    r"(Aggregate|Window|GlobalLimit|LocalLimit|Offset|Distinct|Deduplicate|Except|Intersect|Sample)\b"
+)
+_MAY_READ_TWICE = re.compile(r"(Union|WithCTE|CTERelationDef)\b")
+"""Steps whose inputs may all read the source: each row of the source makes its own rows."""
+
+_STEP = re.compile(r"\w+")
 _CTE = re.compile(r"CTERelationDef (\d+)")
 _TREE = re.compile(r"[\s:+-]*")
 
@@ -68,11 +74,17 @@ def _combining_step(frame: "DataFrame", view: str) -> str:
     analyzed = output.getvalue().partition("== Analyzed Logical Plan ==")[2].partition("== Optimized")[0]
     lines = analyzed.splitlines()
     of_source = _lines_of_source(lines, view)
+    twice = ""
     for number, line in enumerate(lines):
-        step = _COMBINES_ROWS.match(line[_depth(line) :])
+        name = line[_depth(line) :]
+        step = _COMBINES_ROWS.match(name)
         if step is not None and not of_source.isdisjoint(_below(lines, number)):
             return step[1]
-    return ""
+        inputs = sum(not of_source.isdisjoint(each) for each in _inputs(lines, number))
+        if inputs > 1 and not _MAY_READ_TWICE.match(name):
+            found = _STEP.match(name)
+            twice = twice or f"{found[0] if found else 'a step'} of the source with itself"
+    return twice
 
 
 def _lines_of_source(lines: Sequence[str], view: str) -> set[int]:
@@ -93,6 +105,19 @@ def _below(lines: Sequence[str], number: int) -> list[int]:
         if _depth(lines[other]) <= depth:
             break
         found.append(other)
+    return found
+
+
+def _inputs(lines: Sequence[str], number: int) -> list[list[int]]:
+    """Return the lines of each input of the step of a line: the step of the input, and the steps below it.
+
+    Spark lists subqueries of a step before its other inputs, and indents them more.
+    """
+    left, found = _below(lines, number), []
+    while left:
+        each = [left[0], *_below(lines, left[0])]
+        found.append(each)
+        left = left[len(each) :]
     return found
 
 

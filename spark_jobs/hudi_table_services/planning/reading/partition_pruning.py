@@ -130,15 +130,19 @@ class PartitionLayout:
 
 
 def _has_known_generator(config: TableConfig) -> bool:
-    """Whether paths contain values of columns. A class of the user may write other paths."""
+    """Whether paths contain values of columns, except formatted times. A class of the user may write other paths.
+
+    Hudi 0.15 stores the columns of a custom key generator without their types, so they may be formatted times.
+    """
     parsers = {
         "hoodie.table.keygenerator.type": KeyGeneratorType.from_type_name,
         "hoodie.table.keygenerator.class": KeyGeneratorType.from_class_name,
     }
     try:
         for name, parse in parsers.items():
-            if text := config.get(name):
-                parse(text)
+            if (text := config.get(name)) and parse(text) is KeyGeneratorType.CUSTOM:
+                stored = config.get("hoodie.table.partition.fields") or ""
+                return all(":" in item for item in stored.split(","))
     except UnsupportedTableError:
         return False
     return True

@@ -123,7 +123,7 @@ def changed_slices(storage: Storage, snapshot: TableSnapshot, commits: WindowCom
     reading = replace(slicing, completed=dict(commits.visible_from), first_write_time=None)
     paths = commits.written_paths()
     present = list_partitions(storage, paths.keys())
-    replaced = _replaced(storage, snapshot, last)
+    replaced = _replaced(storage, snapshot, commits.until)
     slices: list[FileSlice] = []
     missing: list[str] = []
     for partition, written in sorted(paths.items()):
@@ -150,13 +150,17 @@ def refuse_incomplete(commits: WindowCommits, missing: Collection[str]) -> None:
     )
 
 
-def _replaced(storage: Storage, snapshot: TableSnapshot, last: str) -> Mapping[str, set[str]]:
-    """File groups by partition path that replace commits up to the end of the window replaced."""
+def _replaced(storage: Storage, snapshot: TableSnapshot, until: str) -> Mapping[str, set[str]]:
+    """File groups by partition path that replace commits replaced until the end of the window.
+
+    The time from which a replace commit is visible decides, not its requested time: a clustering that completes after
+    the window must not remove rows from the window, because it adds them to no later window.
+    """
     store = TimelineStore(storage, snapshot.config, SystemClock())
     replaces = [
         i
         for i in snapshot.timeline.completed_writes
-        if i.action is Action.REPLACE_COMMIT and i.requested_time <= last
+        if i.action is Action.REPLACE_COMMIT and i.visible_from <= until
     ]
     found: dict[str, set[str]] = {}
     for metadata in map_in_parallel(store.commit_metadata, replaces):

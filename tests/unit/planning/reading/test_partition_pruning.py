@@ -75,6 +75,14 @@ def test_formatted_times_prove_nothing() -> None:
         ({"hoodie__table__keygenerator__class": "com.example.HashKeyGenerator"}, {}),
         ({"hoodie__table__keygenerator__type": "SIMPLE"}, {"s": "a"}),
         ({"hoodie__table__keygenerator__type": "USER_PROVIDED"}, {}),
+        ({"hoodie__table__keygenerator__class": "org.apache.hudi.keygen.CustomKeyGenerator"}, {}),
+        (
+            {
+                "hoodie__table__keygenerator__type": "CUSTOM",
+                "hoodie__table__partition__fields": "s:SIMPLE",
+            },
+            {"s": "a"},
+        ),
         ({"hoodie__table__metadata__partitions": "files,column_stats"}, {"s": "a"}),
         ({"hoodie__table__metadata__partitions": "files,record_index"}, {}),
     ],

@@ -22,6 +22,7 @@ from support.archived_tables import SMALL_LIMITS
 from support.compaction.jobs_here import execute, schedule
 from support.reading.read_here import AS_OF, FULL_SCAN, read, rows_of, values, window
 from support.spark.log_tables import LogTable, Row, new_log_table
+from support.with_logs import clusterings_here
 
 KINDS = pytest.mark.parametrize(
     ("version", "table_type"),
@@ -196,3 +197,22 @@ def test_overwritten_partitions(tmp_path: Path, version: int, table_type: str) -
     assert found(table, {AS_OF: before.requested_time}) == [("a", 1, "p0", "1"), ("b", 1, "p1", "1")]
     assert found(table, window(before.visible_from)) == [("c", 2, "p0", "2")]
     assert found(table, window("000", before.visible_from)) == [("a", 1, "p0", "1"), ("b", 1, "p1", "1")]
+
+
+@KINDS
+def test_a_clustering_that_completes_after_a_window_keeps_its_rows(
+    tmp_path: Path, version: int, table_type: str
+) -> None:
+    """The rows of the replaced file groups are in no other window, because a clustering adds no rows."""
+    table = new_table(tmp_path, version, table_type, hoodie__parquet__small__file__limit="0")
+    table.write([("a", 1, "p0", "a1")])
+    begin = table.newest()[0].visible_from
+    table.write([("b", 1, "p0", "b1")])
+    clusterings_here.schedule(table.storage, SystemClock())
+    table.write([("c", 1, "p1", "c1")])
+    end = max(write.visible_from for write in table.timeline_store.load().completed_writes)
+    before = found(table, window(begin, end))
+    assert [row[0] for row in before] == ["b", "c"]
+    clusterings_here.execute(table.storage, SystemClock())
+    assert found(table, window(begin, end)) == before
+    assert found(table, window(end)) == []
