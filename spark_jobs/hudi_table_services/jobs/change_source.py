@@ -103,7 +103,7 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
 
     Raises:
         InvalidRequestError: there is no table at the path of the source; the begin would skip changes; or the commit
-            at the position of the target was undone in the source.
+            at the position of the target was undone in the source, or is unknown there.
     """
     position = _position(request, source)
     begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
@@ -306,16 +306,14 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
 def _refuse_undone(
     request: UpsertRequest, source: ChangeSource, position: ChainPosition, table: TableAccess
 ) -> None:
-    """Refuse a position at which the source has no commit any more, because the target contains undone rows."""
-    visible = {each.visible_from for each in table.load_timeline().completed_writes}
-    if not visible or position.time < min(visible) or position.time in visible:
-        return  # an archived commit, or an existing one
-    archived = ArchivedTimeline(table.storage, table.config).writes()
-    if position.time in {each.instant.visible_from for each in archived}:
+    """Refuse a position at which neither the timeline nor the archive of the source contains a commit."""
+    if position.time in {each.visible_from for each in table.load_timeline().completed_writes}:
+        return
+    if ArchivedTimeline(table.storage, table.config).has_write(position.time):
         return
     raise InvalidRequestError(
         f"The target {request.base_path} has read the source {source.base_path} until the commit of {position.time} "
-        f"(chain {source.chain!r}), but a rollback or a restore has undone this commit. The target may contain rows "
-        "of undone commits.",
+        f"(chain {source.chain!r}), but the source contains no such commit. A rollback or a restore has undone the "
+        "commit, or the source was created again. The target may contain rows that the source does not have.",
         hint=_WHOLE_SOURCE,
     )

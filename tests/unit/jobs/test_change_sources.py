@@ -1,0 +1,85 @@
+"""The begin of a load of changes: a position that does not fit the source or the target is refused. Needs no Spark."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudi_table_services.contract.archival import ArchiveRequest
+from hudi_table_services.contract.recovery import RollbackRequest
+from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, start_of
+from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
+from support.archived_tables import SMALL_LIMITS
+from support.spark.log_tables import LogTable, new_log_table
+
+
+def table_at(path: Path, version: int = 9) -> LogTable:
+    return new_log_table(path, version, hoodie__table__type="COPY_ON_WRITE")
+
+
+def position(table: LogTable) -> str:
+    return table.newest()[0].visible_from
+
+
+def at(chain: str, time: str, source: str = "") -> dict[str, str]:
+    return {f"_{POSITION_KEY}{chain}": time, **({f"_{SOURCE_KEY}{chain}": source} if source else {})}
+
+
+def request(target: LogTable, **fields: Any) -> UpsertRequest:
+    return UpsertRequest(base_path=str(target.base_path), table_name="t", record_key=("k",), **fields)
+
+
+def load(target: LogTable, source: LogTable, chain: str = "c", begin: str = "", **fields: Any) -> LoadStart:
+    read = ChangeSource(base_path=str(source.base_path), chain=chain, begin=begin)
+    return start_of(request(target, **fields), read)
+
+
+def archive_most(table: LogTable) -> None:
+    archive(
+        ArchiveRequest(base_path=str(table.base_path), options=SMALL_LIMITS, min_commits=2, max_commits=3),
+        storage=table.storage,
+    )
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_position_whose_commit_was_undone_stays_refused_after_an_archival(
+    tmp_path: Path, version: int
+) -> None:
+    source, target = table_at(tmp_path / "s", version), table_at(tmp_path / "d")
+    source.write([("a", 1, "p0", "1")])
+    kept = position(source)
+    source.write([("ghost", 1, "p0", "1")])
+    undone = source.newest()[0]
+    target.write([("a", 1, "p0", "1")], options=at("kept", kept))
+    target.write([("ghost", 1, "p0", "1")], options=at("c", undone.visible_from))
+    rollback(
+        RollbackRequest(base_path=str(source.base_path), instants=(undone.requested_time,)),
+        storage=source.storage,
+    )
+    for number in range(6):
+        source.write([("z", number, "p1", "1")])
+    with pytest.raises(InvalidRequestError, match="has undone the commit"):
+        load(target, source)
+    archive_most(source)
+    assert len(source.timeline_store.load().completed_writes) == 2
+    with pytest.raises(InvalidRequestError, match="has undone the commit") as refused:
+        load(target, source)
+    assert "--source-begin earliest" in refused.value.hint
+    assert load(target, source, "kept").begin == kept
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_source_that_was_created_again_is_refused(tmp_path: Path, version: int) -> None:
+    source, target = table_at(tmp_path / "s", version), table_at(tmp_path / "d")
+    source.write([("gone", 1, "p0", "1")])
+    target.write([("gone", 1, "p0", "1")], options=at("c", position(source), str(source.base_path)))
+    shutil.rmtree(source.base_path)
+    source.write([("a", 2, "p0", "2")])
+    with pytest.raises(InvalidRequestError, match="or the source was created again"):
+        load(target, source)
+    assert load(target, source, begin="earliest", operation="insert_overwrite_table").begin == "earliest"
