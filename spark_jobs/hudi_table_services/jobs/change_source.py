@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest
+from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, is_same_location
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError, TableNotFoundError
 from hudi_table_services.jobs.writing.new_table import refuse_incomplete_request
 from hudi_table_services.jobs.writing.table_access import check_table
@@ -102,7 +102,7 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
     """Read the position of the target, and return where the load begins.
 
     Raises:
-        InvalidRequestError: there is no table at the path of the source; the begin would skip changes; or the commit
+        InvalidRequestError: there is no table at the path of the source; the chain has read another source; the begin would skip changes; or the commit
             at the position of the target was undone in the source, or is unknown there.
     """
     position = _position(request, source)
@@ -287,9 +287,11 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
             f"The source {source.base_path} is not a Hudi table.",
             hint="Correct the path of the source table, or write the table first.",
         ) from error
+    position = start.position
     if resolve_options(request).operation is not WriteOperation.UPSERT:
         refuse_other_chains(request, source.chain)
-    position = start.position
+    elif position is not None:
+        _refuse_other_source(request, source, position)
     if position is None:
         return
     if not source.begin.strip():
@@ -301,6 +303,18 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
             f"{source.chain!r}). A load from {source.begin} would skip the changes between these times.",
             hint="Leave the begin out, or give an earlier time.",
         )
+
+
+def _refuse_other_source(request: UpsertRequest, source: ChangeSource, position: ChainPosition) -> None:
+    if not position.source or is_same_location(position.source, source.base_path):
+        return
+    raise InvalidRequestError(
+        f"The chain {source.chain!r} of the target {request.base_path} has read the source {position.source}, but this "
+        f"load reads the source {source.base_path}.",
+        hint="Give this source a chain of its own (--source-chain). To replace all rows of the target by this source, "
+        f"run the load once with the operation insert_overwrite_table and the begin {EARLIEST} "
+        f"(--source-begin {EARLIEST}). If both paths name the same table, give the first path.",
+    )
 
 
 def _refuse_undone(

@@ -8,7 +8,7 @@ import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.recovery import RollbackRequest
-from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.contract.writing import UpsertRequest, is_same_location
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, start_of
@@ -83,3 +83,43 @@ def test_a_source_that_was_created_again_is_refused(tmp_path: Path, version: int
     with pytest.raises(InvalidRequestError, match="or the source was created again"):
         load(target, source)
     assert load(target, source, begin="earliest", operation="insert_overwrite_table").begin == "earliest"
+
+
+@pytest.mark.parametrize("archived", [False, True])
+def test_another_source_of_the_same_chain_is_refused(tmp_path: Path, archived: bool) -> None:
+    source, other, target = (table_at(tmp_path / name) for name in ("s", "n", "d"))
+    other.write([("x", 1, "p0", "1")])
+    source.write([("a", 1, "p0", "1")])
+    target.write([("a", 1, "p0", "1")], options=at("c", position(source), f"file://{source.base_path}/"))
+    for number in range(6):
+        other.write([("y", number, "p0", "1")])
+    if archived:
+        archive_most(other)
+    message = (
+        f"has read the source file://{source.base_path}/, but this load reads the source {other.base_path}"
+    )
+    for begin in ("", "earliest"):
+        with pytest.raises(InvalidRequestError, match=message) as refused:
+            load(target, other, begin=begin)
+    assert "--source-chain" in refused.value.hint
+    assert "insert_overwrite_table" in refused.value.hint
+    assert load(target, source).begin == position(source)
+    assert load(target, other, chain="own").begin == "earliest"
+    assert load(target, other, begin="earliest", operation="insert_overwrite_table").begin == "earliest"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("s3://lake/a", "s3a://lake/a/", True),
+        ("s3n://lake/a", "s3://lake/a", True),
+        ("/lake/a", "file:///lake/a", True),
+        ("/lake/a b", "file:/lake/a%20b", True),
+        ("s3://lake/a", "hdfs://lake/a", False),
+        ("hdfs://lake/a", "hdfs:///lake/a", False),
+        ("/lake/a", "s3://lake/a", False),
+        ("s3://lake/a", "s3://lake/b", False),
+    ],
+)
+def test_paths_of_the_same_location(one: str, other: str, same: bool) -> None:
+    assert is_same_location(one, other) is same
