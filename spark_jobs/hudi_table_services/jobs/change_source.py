@@ -27,7 +27,7 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.reading.change_positions import (
     ChainPosition,
     find_position,
-    newest_positions,
+    positions_of_all_chains,
 )
 from hudi_table_services.tables.reading.change_scan import plan_changes
 from hudi_table_services.tables.reading.points_in_time import window_bound
@@ -102,8 +102,9 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
     """Read the position of the target, and return where the load begins.
 
     Raises:
-        InvalidRequestError: there is no table at the path of the source; the chain has read another source; the begin would skip changes; or the commit
-            at the position of the target was undone in the source, or is unknown there.
+        InvalidRequestError: there is no table at the path of the source; the chain has read another source; the begin
+            would skip changes; or the commit at the position of the target was undone in the source, or is unknown
+            there.
     """
     position = _position(request, source)
     begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
@@ -221,7 +222,7 @@ def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
         InvalidRequestError: the target stores a position of another chain.
     """
     table = _target(request)
-    others = [each.chain for each in newest_positions(table) if each.chain != chain] if table else []
+    others = [each.chain for each in positions_of_all_chains(table) if each.chain != chain] if table else []
     if others:
         raise InvalidRequestError(
             f"The load would replace the whole target {request.base_path}, which also contains the rows of the chain "

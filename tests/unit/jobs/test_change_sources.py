@@ -13,6 +13,7 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, start_of
 from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.tables.reading import change_positions
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
 from support.archived_tables import SMALL_LIMITS
 from support.spark.log_tables import LogTable, new_log_table
@@ -123,3 +124,17 @@ def test_another_source_of_the_same_chain_is_refused(tmp_path: Path, archived: b
 )
 def test_paths_of_the_same_location(one: str, other: str, same: bool) -> None:
     assert is_same_location(one, other) is same
+
+
+def test_a_chain_whose_position_is_archived_protects_its_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d")
+    source.write([("a", 1, "p0", "1")])
+    target.write([("o", 1, "p0", "1")], options=at("other", "20260101000000000"))
+    for number in range(4):
+        target.write([("a", number, "p1", "1")], options=at("c", position(source)))
+    archive_most(target)
+    monkeypatch.setattr(change_positions, "_ARCHIVE_LIMIT_BYTES", 1)
+    with pytest.raises(InvalidRequestError, match="also contains the rows of the chain 'other'"):
+        load(target, source, begin="earliest", operation="insert_overwrite_table")

@@ -66,12 +66,26 @@ def newest_positions(table: TableAccess) -> tuple[ChainPosition, ...]:
     Raises:
         CorruptTableError, UnsupportedTableError: see `change_position`.
     """
-    found: dict[str, ChainPosition] = {}
+    active = tuple(_active(table))
     archived = ArchivedTimeline(table.storage, table.config).tail(
         count=_ARCHIVE_TAIL, limit_bytes=_ARCHIVE_LIMIT_BYTES
     )
     older = sorted(archived.writes, key=lambda each: each.instant.visible_from, reverse=True)
-    for instant, metadata in (*_active(table), *((each.instant, each.metadata) for each in older)):
+    return _newest_of_chains((*active, *((each.instant, each.metadata) for each in older)))
+
+
+def positions_of_all_chains(table: TableAccess) -> tuple[ChainPosition, ...]:
+    """As `newest_positions`, but read the whole archive.
+
+    Raises:
+        CorruptTableError, UnsupportedTableError: see `change_position`.
+    """
+    return _newest_of_chains(_newest_first(table))
+
+
+def _newest_of_chains(newest_first: Iterable[tuple[Instant, CommitMetadata]]) -> tuple[ChainPosition, ...]:
+    found: dict[str, ChainPosition] = {}
+    for instant, metadata in newest_first:
         for position in _positions_in(instant, metadata):
             found.setdefault(position.chain, position)
     return tuple(found[chain] for chain in sorted(found))
