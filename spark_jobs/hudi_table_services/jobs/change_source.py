@@ -103,8 +103,8 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
 
     Raises:
         InvalidRequestError: there is no table at the path of the source; the chain has read another source; the begin
-            would skip changes; or the commit at the position of the target was undone in the source, or is unknown
-            there.
+            would skip changes; the load of another chain has replaced the target; or the commit at the position of the
+            target was undone in the source, or is unknown there.
     """
     position = _position(request, source)
     begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
@@ -219,7 +219,7 @@ def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
     """Refuse to replace a target that has other sources.
 
     Raises:
-        InvalidRequestError: the target stores a position of another chain.
+        InvalidRequestError: the target stores a position of another chain, and no later commit has replaced all rows.
     """
     table = _target(request)
     others = [each.chain for each in positions_of_all_chains(table) if each.chain != chain] if table else []
@@ -227,7 +227,9 @@ def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
         raise InvalidRequestError(
             f"The load would replace the whole target {request.base_path}, which also contains the rows of the chain "
             f"{others[0]!r}.",
-            hint=f"Use the operation upsert with the begin {EARLIEST}.",
+            hint=f"Use the operation upsert with the begin {EARLIEST}. If no load has the chain {others[0]!r} any "
+            "more, for example because it was renamed, first write the target once with the operation "
+            "insert_overwrite_table and without a source table: earlier positions then no longer count.",
         )
 
 
@@ -295,6 +297,12 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
         _refuse_other_source(request, source, position)
     if position is None:
         return
+    if position.replaced_by and window_bound(start.begin, config):
+        raise InvalidRequestError(
+            f"In the commit {position.replaced_by}, the load of another chain has replaced all rows of the target "
+            f"{request.base_path}, also those of the chain {source.chain!r}.",
+            hint=f"To load this source again, run the load once with the begin {EARLIEST} (--source-begin {EARLIEST}).",
+        )
     if not source.begin.strip():
         table = TableAccess(storage=storage, clock=SystemClock(), config=config)
         _refuse_undone(request, source, position, table)

@@ -13,8 +13,11 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, start_of
 from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.reading import change_positions
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
+from hudi_table_services.tables.table import TableAccess
 from support.archived_tables import SMALL_LIMITS
 from support.spark.log_tables import LogTable, new_log_table
 
@@ -138,3 +141,46 @@ def test_a_chain_whose_position_is_archived_protects_its_rows(
     monkeypatch.setattr(change_positions, "_ARCHIVE_LIMIT_BYTES", 1)
     with pytest.raises(InvalidRequestError, match="also contains the rows of the chain 'other'"):
         load(target, source, begin="earliest", operation="insert_overwrite_table")
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_positions_before_the_target_was_replaced_do_not_block_a_replacement(
+    tmp_path: Path, version: int
+) -> None:
+    source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d", version)
+    source.write([("a", 1, "p0", "1")])
+    row, time = [("a", 1, "p0", "1")], position(source)
+    target.write(row, options=at("old", time))
+    target.write(row, options=at("new", time))
+    replacing = {"chain": "new", "begin": "earliest", "operation": "insert_overwrite_table"}
+    with pytest.raises(InvalidRequestError, match="rows of the chain 'old'") as refused:
+        load(target, source, **replacing)
+    assert "without a source table" in refused.value.hint
+    target.write(row, "insert_overwrite_table")
+    assert load(target, source, **replacing).begin == "earliest"
+    assert load(target, source, "old").begin == time
+    target.write(row, options=at("late", time))
+    with pytest.raises(InvalidRequestError, match="rows of the chain 'late'"):
+        load(target, source, **replacing)
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_a_chain_whose_rows_were_replaced_by_another_load_begins_again(tmp_path: Path, version: int) -> None:
+    source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d", version)
+    source.write([("a", 1, "p0", "1")])
+    row, time = [("a", 1, "p0", "1")], position(source)
+    target.write(row, options=at("old", time))
+    target.write(row, "insert_overwrite_table", options=at("new", time))
+    target.write(row, options=at("new", time))
+    config = read_table_config(target.storage)
+    access = TableAccess(storage=target.storage, clock=SystemClock(), config=config)
+    found = change_positions.newest_positions(access)
+    assert [each.chain for each in found] == ["new"]
+    assert load(target, source, "new", "earliest", operation="insert_overwrite_table").begin == "earliest"
+    for begin in ("", "2020-01-01"):
+        with pytest.raises(
+            InvalidRequestError, match="the load of another chain has replaced all rows"
+        ) as refused:
+            load(target, source, "old", begin)
+        assert "--source-begin earliest" in refused.value.hint
+    assert load(target, source, "old", "earliest").begin == "earliest"
