@@ -155,11 +155,25 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
             with_replaced=groups or spec.sql is not None,
             with_whole=groups,
         )
-    return nothing_new(request, source, start) if not scan.commit_count else None
+    return nothing_new(request, source, start, scan.waits_for) if not scan.commit_count else None
 
 
-def nothing_new(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> JobResult:
-    """Return the result of a load whose source has no commit after the begin."""
+def nothing_new(
+    request: UpsertRequest, source: ChangeSource, start: LoadStart, waits_for: str = ""
+) -> JobResult:
+    """Return the result of a load whose source has no commit after the begin that can be read.
+
+    Args:
+        waits_for: see `ChangeScan.waits_for`.
+    """
+    reason = f"{source.base_path} has no commit after {start.begin}"
+    if start.position is not None:
+        reason += f", the position of the chain {source.chain!r}"
+    if waits_for:
+        reason += (
+            f", that the load can read now: the write {waits_for} is pending, and the load reads later commits only "
+            "when this write has completed or was rolled back. Roll it back if its writer died"
+        )
     return JobResult(
         request_id=request.request_id if request.can_be_repeated else start.identity,
         base_path=request.base_path,
@@ -167,8 +181,7 @@ def nothing_new(request: UpsertRequest, source: ChangeSource, start: LoadStart) 
         service=request.service,
         operation=request.operation,
         outcome=Outcome.NOTHING_TO_DO,
-        reason=f"{source.base_path} has no commit after {start.begin}"
-        + (f", the position of the chain {source.chain!r}" if start.position is not None else ""),
+        reason=reason,
     )
 
 

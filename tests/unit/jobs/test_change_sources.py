@@ -8,11 +8,13 @@ import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.recovery import RollbackRequest
-from hudi_table_services.contract.writing import UpsertRequest, is_same_location
+from hudi_table_services.contract.result import Outcome
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest, is_same_location
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
-from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, start_of
+from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, check_load, start_of
 from hudi_table_services.jobs.recovery.rollback import rollback
+from hudi_table_services.model.instant import Action
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.reading import change_positions
@@ -184,3 +186,23 @@ def test_a_chain_whose_rows_were_replaced_by_another_load_begins_again(tmp_path:
             load(target, source, "old", begin)
         assert "--source-begin earliest" in refused.value.hint
     assert load(target, source, "old", "earliest").begin == "earliest"
+
+
+def test_a_load_that_waits_for_a_pending_write_names_it(tmp_path: Path) -> None:
+    source, target = table_at(tmp_path / "s", 6), table_at(tmp_path / "d")
+    source.write([("a", 1, "p0", "1")])
+    time = position(source)
+    target.write([("a", 1, "p0", "1")], options=at("c", time))
+    pending = source.timeline_store.request(Action.COMMIT, b"")
+    spec = SourceSpec(table=str(source.base_path), chain="c")
+
+    def reason() -> str:
+        result = check_load(request(target, source=spec), spec)
+        assert result is not None
+        assert result.outcome is Outcome.NOTHING_TO_DO
+        return result.reason
+
+    assert reason() == f"{source.base_path} has no commit after {time}, the position of the chain 'c'"
+    source.write([("b", 1, "p0", "1")], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
+    assert f"the write {pending.requested_time} is pending" in reason()
+    assert "Roll it back if its writer died" in reason()
