@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import ClassVar
+from urllib.parse import unquote, urlsplit
 
 from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
 from hudi_table_services.contract.text import did_you_mean
@@ -119,6 +120,21 @@ _OF_TABLES = ("mode", "chain", "begin", "first_begin")
 def _location(base_path: str) -> str:
     """Return a base path without its scheme, so that ``s3`` and ``s3a`` mean the same chain."""
     return base_path.partition("://")[2].strip("/") if "://" in base_path else base_path.strip("/")
+
+
+def is_same_location(one: str, other: str) -> bool:
+    """Whether two base paths are equal except for slashes at the end and for ``s3``, ``s3a`` and ``s3n``."""
+    return _store_and_location(one) == _store_and_location(other)
+
+
+def _store_and_location(base_path: str) -> tuple[str, str]:
+    path = base_path.strip().rstrip("/")
+    if path.startswith("file:"):
+        return "", unquote(urlsplit(path).path)
+    scheme, separator, location = path.partition("://")
+    if not separator:
+        return "", path
+    return ("s3" if scheme in ("s3a", "s3n") else scheme), location
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

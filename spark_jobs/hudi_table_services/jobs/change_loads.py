@@ -51,11 +51,13 @@ class _Changes:
         rows: the rows of the target, with `DELETED_FLAG`; None if the window has no commit.
         until: the position after the load.
         plan: what is read, in words.
+        waits_for: see `ChangeScan.waits_for`.
     """
 
     rows: "DataFrame | None"
     until: str
     plan: str
+    waits_for: str
 
 
 def load_changes(
@@ -90,7 +92,7 @@ def load_changes(
         storage = open_storage(source.base_path, source.storage_options)
         found = changes_of(spark, storage, wanted, with_replaced=transform is not None)
         rows = _changed_rows(request, found, transform) if found.commit_count else None
-        return _Changes(rows=rows, until=found.until, plan=found.plan)
+        return _Changes(rows=rows, until=found.until, plan=found.plan, waits_for=found.waits_for)
 
     return _load(spark, request, source, changes_from)
 
@@ -150,12 +152,12 @@ def load_changed_groups(
             storage_options=source.storage_options,
         )
         if not found.commit_count:
-            return _Changes(rows=None, until=found.until, plan=found.plan)
+            return _Changes(rows=None, until=found.until, plan=found.plan, waits_for=found.waits_for)
         computed = aggregate(_without_meta(found.rows))
         _require_groups(computed, names)
         gone = without_keys(found.keys, computed, names)
         rows = _flagged(computed, "false").unionByName(_flagged(gone, "true"), allowMissingColumns=True)
-        return _Changes(rows=rows, until=found.until, plan=found.plan)
+        return _Changes(rows=rows, until=found.until, plan=found.plan, waits_for=found.waits_for)
 
     return _load(spark, request, source, changes_from)
 
@@ -193,8 +195,12 @@ def _load(
         with explained(request, source, start):
             changes = changes_from(start)
         _LOG.info("Chain %s, from %s until %s: %s", source.chain, start.begin, changes.until, changes.plan)
+        if changes.waits_for:
+            _LOG.warning(
+                "The load ends before the pending write %s of %s.", changes.waits_for, source.base_path
+            )
         if changes.rows is None:
-            return nothing_new(request, source, start)
+            return nothing_new(request, source, start, changes.waits_for)
         result = _write(spark, request, source, start, changes)
         if not request.can_be_repeated:
             return result

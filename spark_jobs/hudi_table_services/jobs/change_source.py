@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest
+from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, is_same_location
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError, TableNotFoundError
 from hudi_table_services.jobs.writing.new_table import refuse_incomplete_request
 from hudi_table_services.jobs.writing.table_access import check_table
@@ -27,7 +27,7 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.reading.change_positions import (
     ChainPosition,
     find_position,
-    newest_positions,
+    positions_of_all_chains,
 )
 from hudi_table_services.tables.reading.change_scan import plan_changes
 from hudi_table_services.tables.reading.points_in_time import window_bound
@@ -102,8 +102,9 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
     """Read the position of the target, and return where the load begins.
 
     Raises:
-        InvalidRequestError: there is no table at the path of the source; the begin would skip changes; or the commit
-            at the position of the target was undone in the source.
+        InvalidRequestError: there is no table at the path of the source; the chain has read another source; the begin
+            would skip changes; the load of another chain has replaced the target; or the commit at the position of the
+            target was undone in the source, or is unknown there.
     """
     position = _position(request, source)
     begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
@@ -154,11 +155,25 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
             with_replaced=groups or spec.sql is not None,
             with_whole=groups,
         )
-    return nothing_new(request, source, start) if not scan.commit_count else None
+    return nothing_new(request, source, start, scan.waits_for) if not scan.commit_count else None
 
 
-def nothing_new(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> JobResult:
-    """Return the result of a load whose source has no commit after the begin."""
+def nothing_new(
+    request: UpsertRequest, source: ChangeSource, start: LoadStart, waits_for: str = ""
+) -> JobResult:
+    """Return the result of a load whose source has no commit after the begin that can be read.
+
+    Args:
+        waits_for: see `ChangeScan.waits_for`.
+    """
+    reason = f"{source.base_path} has no commit after {start.begin}"
+    if start.position is not None:
+        reason += f", the position of the chain {source.chain!r}"
+    if waits_for:
+        reason += (
+            f", that the load can read now: the write {waits_for} is pending, and the load reads later commits only "
+            "when this write has completed or was rolled back. Roll it back if its writer died"
+        )
     return JobResult(
         request_id=request.request_id if request.can_be_repeated else start.identity,
         base_path=request.base_path,
@@ -166,8 +181,7 @@ def nothing_new(request: UpsertRequest, source: ChangeSource, start: LoadStart) 
         service=request.service,
         operation=request.operation,
         outcome=Outcome.NOTHING_TO_DO,
-        reason=f"{source.base_path} has no commit after {start.begin}"
-        + (f", the position of the chain {source.chain!r}" if start.position is not None else ""),
+        reason=reason,
     )
 
 
@@ -218,15 +232,17 @@ def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
     """Refuse to replace a target that has other sources.
 
     Raises:
-        InvalidRequestError: the target stores a position of another chain.
+        InvalidRequestError: the target stores a position of another chain, and no later commit has replaced all rows.
     """
     table = _target(request)
-    others = [each.chain for each in newest_positions(table) if each.chain != chain] if table else []
+    others = [each.chain for each in positions_of_all_chains(table) if each.chain != chain] if table else []
     if others:
         raise InvalidRequestError(
             f"The load would replace the whole target {request.base_path}, which also contains the rows of the chain "
             f"{others[0]!r}.",
-            hint=f"Use the operation upsert with the begin {EARLIEST}.",
+            hint=f"Use the operation upsert with the begin {EARLIEST}. If no load has the chain {others[0]!r} any "
+            "more, for example because it was renamed, first write the target once with the operation "
+            "insert_overwrite_table and without a source table: earlier positions then no longer count.",
         )
 
 
@@ -287,11 +303,19 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
             f"The source {source.base_path} is not a Hudi table.",
             hint="Correct the path of the source table, or write the table first.",
         ) from error
+    position = start.position
     if resolve_options(request).operation is not WriteOperation.UPSERT:
         refuse_other_chains(request, source.chain)
-    position = start.position
+    elif position is not None:
+        _refuse_other_source(request, source, position)
     if position is None:
         return
+    if position.replaced_by and window_bound(start.begin, config):
+        raise InvalidRequestError(
+            f"In the commit {position.replaced_by}, the load of another chain has replaced all rows of the target "
+            f"{request.base_path}, also those of the chain {source.chain!r}.",
+            hint=f"To load this source again, run the load once with the begin {EARLIEST} (--source-begin {EARLIEST}).",
+        )
     if not source.begin.strip():
         table = TableAccess(storage=storage, clock=SystemClock(), config=config)
         _refuse_undone(request, source, position, table)
@@ -303,19 +327,29 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
         )
 
 
+def _refuse_other_source(request: UpsertRequest, source: ChangeSource, position: ChainPosition) -> None:
+    if not position.source or is_same_location(position.source, source.base_path):
+        return
+    raise InvalidRequestError(
+        f"The chain {source.chain!r} of the target {request.base_path} has read the source {position.source}, but this "
+        f"load reads the source {source.base_path}.",
+        hint="Give this source a chain of its own (--source-chain). To replace all rows of the target by this source, "
+        f"run the load once with the operation insert_overwrite_table and the begin {EARLIEST} "
+        f"(--source-begin {EARLIEST}). If both paths name the same table, give the first path.",
+    )
+
+
 def _refuse_undone(
     request: UpsertRequest, source: ChangeSource, position: ChainPosition, table: TableAccess
 ) -> None:
-    """Refuse a position at which the source has no commit any more, because the target contains undone rows."""
-    visible = {each.visible_from for each in table.load_timeline().completed_writes}
-    if not visible or position.time < min(visible) or position.time in visible:
-        return  # an archived commit, or an existing one
-    archived = ArchivedTimeline(table.storage, table.config).writes()
-    if position.time in {each.instant.visible_from for each in archived}:
+    """Refuse a position at which neither the timeline nor the archive of the source contains a commit."""
+    if position.time in {each.visible_from for each in table.load_timeline().completed_writes}:
+        return
+    if ArchivedTimeline(table.storage, table.config).has_write(position.time):
         return
     raise InvalidRequestError(
         f"The target {request.base_path} has read the source {source.base_path} until the commit of {position.time} "
-        f"(chain {source.chain!r}), but a rollback or a restore has undone this commit. The target may contain rows "
-        "of undone commits.",
+        f"(chain {source.chain!r}), but the source contains no such commit. A rollback or a restore has undone the "
+        "commit, or the source was created again. The target may contain rows that the source does not have.",
         hint=_WHOLE_SOURCE,
     )

@@ -25,6 +25,7 @@ class ChangedGroups:
         rows: all rows of these groups, as of the end of the window. A group whose rows were all deleted has none.
         until: the begin of the next window.
         commit_count: number of commits in the window.
+        waits_for: see `ChangeScan.waits_for`.
         plan: what is read, in words.
     """
 
@@ -33,6 +34,7 @@ class ChangedGroups:
     until: str
     commit_count: int
     plan: str
+    waits_for: str = ""
 
 
 def read_changed_groups(
@@ -74,5 +76,10 @@ def read_changed_groups(
         rows = whole.dropna(subset=names)
         keys = rows.select(*columns).distinct()
     return ChangedGroups(
-        keys=keys, rows=rows, until=scan.until, commit_count=scan.commit_count, plan=scan.explain()
+        keys=keys,
+        rows=rows,
+        until=scan.until,
+        commit_count=scan.commit_count,
+        plan=scan.explain(),
+        waits_for=scan.waits_for,
     )

@@ -30,6 +30,7 @@ class TableChanges:
         until: the begin of the next window.
         plan: what is read, in words.
         commit_count: number of commits in the window.
+        waits_for: see `ChangeScan.waits_for`.
     """
 
     changed: "DataFrame"
@@ -38,6 +39,7 @@ class TableChanges:
     until: str
     plan: str
     commit_count: int
+    waits_for: str = ""
 
 
 def read_changes(
@@ -90,6 +92,7 @@ def changes_of(
         until=scan.until,
         plan=scan.explain(),
         commit_count=scan.commit_count,
+        waits_for=scan.waits_for,
     )
 
 

@@ -83,16 +83,26 @@ class ArchivedTimeline:
         Raises:
             CorruptTableError, UnsupportedTableError: see `writes`.
         """
+        return tuple(write for write in self._completed_since(time) if write.instant.visible_from > time)
+
+    def has_write(self, time: str) -> bool:
+        """Whether an archived write became visible at an instant time. Reads files as `writes_completed_after`.
+
+        Raises:
+            CorruptTableError, UnsupportedTableError: see `writes`.
+        """
+        return any(write.instant.visible_from == time for write in self._completed_since(time))
+
+    def _completed_since(self, time: str) -> tuple[ArchivedWrite, ...]:
+        """Return at least the archived writes that became visible at an instant time or later, oldest first."""
         moment = instant_moment(time, self.config)
         if self.config.table_version.layout is TimelineLayout.V1 or moment is None:
-            found = self.writes()
-        elif not self.has_begun:
-            found = ()
-        else:
-            since_ms = int(moment.timestamp() * 1000) - _CLOCK_DIFFERENCE_MS
-            store = history_store(self.storage, self.config)
-            found = self._without_undone(store.writes_of_files_since(since_ms))
-        return tuple(write for write in found if write.instant.visible_from > time)
+            return self.writes()
+        if not self.has_begun:
+            return ()
+        since_ms = int(moment.timestamp() * 1000) - _CLOCK_DIFFERENCE_MS
+        store = history_store(self.storage, self.config)
+        return self._without_undone(store.writes_of_files_since(since_ms))
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
         """All archived writes. If the archive is Parquet and pyarrow is not installed, log a warning and return ``()``.

@@ -224,7 +224,7 @@ def test_an_undone_commit_of_the_source_is_refused(
     load(spark, source, target)
     undone = source.newest()[0].requested_time
     rollback(RollbackRequest(base_path=str(source.base_path), instants=(undone,)), storage=source.storage)
-    with pytest.raises(InvalidRequestError, match="has undone this commit"):
+    with pytest.raises(InvalidRequestError, match="has undone the commit"):
         load(spark, source, target)
 
 

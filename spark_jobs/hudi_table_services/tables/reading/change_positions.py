@@ -1,10 +1,10 @@
 """How far a table has read the changes of other tables: the positions in its commits (docs/adr/0058)."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudi_table_services.model.instant import Instant
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
@@ -30,12 +30,15 @@ class ChainPosition:
         time: the time at which the last commit that was read became visible in the source.
         source: base path of the source; empty if the commit does not contain the path.
         instant: the commit that contains the position.
+        replaced_by: requested time of a later commit in which the load of another chain replaced all rows of the table;
+            empty if there is none. Only `find_position` sets the field.
     """
 
     chain: str
     time: str
     source: str
     instant: Instant
+    replaced_by: str = ""
 
 
 def change_position(table: TableAccess, chain: str) -> str:
@@ -51,29 +54,63 @@ def change_position(table: TableAccess, chain: str) -> str:
 
 def find_position(table: TableAccess, chain: str) -> ChainPosition | None:
     """Return the newest position of a chain; None if no commit of the table has one. Raises as `change_position`."""
+    replaced_by = ""
     for instant, metadata in _newest_first(table):
-        for position in _positions_in(instant, metadata):
+        positions = tuple(_positions_in(instant, metadata))
+        for position in positions:
             if position.chain == chain:
-                return position
+                return replace(position, replaced_by=replaced_by)
+        if positions and metadata.operation_type is WriteOperation.INSERT_OVERWRITE_TABLE:
+            replaced_by = replaced_by or instant.requested_time
     return None
 
 
 def newest_positions(table: TableAccess) -> tuple[ChainPosition, ...]:
     """Return the newest position of each chain, sorted by name.
 
-    Of the archive, only the newest writes are read, and none if they are in files of more than 16 MiB.
+    Positions before a load that replaced all rows of the table are left out. Of the archive, only the newest writes are
+    read, and none if they are in files of more than 16 MiB.
 
     Raises:
         CorruptTableError, UnsupportedTableError: see `change_position`.
     """
-    found: dict[str, ChainPosition] = {}
+    active = tuple(_active(table))
     archived = ArchivedTimeline(table.storage, table.config).tail(
         count=_ARCHIVE_TAIL, limit_bytes=_ARCHIVE_LIMIT_BYTES
     )
     older = sorted(archived.writes, key=lambda each: each.instant.visible_from, reverse=True)
-    for instant, metadata in (*_active(table), *((each.instant, each.metadata) for each in older)):
-        for position in _positions_in(instant, metadata):
+    return _newest_of_chains(
+        (*active, *((each.instant, each.metadata) for each in older)), only_loads_replace=True
+    )
+
+
+def positions_of_all_chains(table: TableAccess) -> tuple[ChainPosition, ...]:
+    """Return the newest position of each chain whose rows the table may contain, sorted by name.
+
+    The whole archive is read. Positions before a commit with the operation insert_overwrite_table are left out, because
+    this commit has replaced the rows of their chains.
+
+    Raises:
+        CorruptTableError, UnsupportedTableError: see `change_position`.
+    """
+    return _newest_of_chains(_newest_first(table), only_loads_replace=False)
+
+
+def _newest_of_chains(
+    newest_first: Iterable[tuple[Instant, CommitMetadata]], *, only_loads_replace: bool
+) -> tuple[ChainPosition, ...]:
+    found: dict[str, ChainPosition] = {}
+    replaced = ""
+    for instant, metadata in newest_first:
+        if instant.visible_from <= replaced:
+            continue
+        positions = tuple(_positions_in(instant, metadata))
+        for position in positions:
             found.setdefault(position.chain, position)
+        replaces = metadata.operation_type is WriteOperation.INSERT_OVERWRITE_TABLE
+        if replaces and (positions or not only_loads_replace):
+            # Commits that completed after this request may have added rows that the commit did not replace.
+            replaced = max(replaced, instant.requested_time)
     return tuple(found[chain] for chain in sorted(found))
 
 

@@ -54,6 +54,8 @@ class ChangeScan:
         commit_count: number of commits in the window.
         whole: all rows of the table as of the end; no slices unless `plan_changes` was asked for it.
         has_begin: whether the window begins after a commit, and not with the first one.
+        waits_for: requested time of the pending write before which the window ends although later writes have
+            completed; empty if there is no such write.
     """
 
     changed: TableScan
@@ -63,6 +65,7 @@ class ChangeScan:
     commit_count: int
     has_begin: bool
     whole: TableScan
+    waits_for: str = ""
 
     def explain(self) -> str:
         """Return the plan in words."""
@@ -95,13 +98,13 @@ def plan_changes(
     wanted = Window(
         after=window_bound(query.begin, config), until=window_bound(query.end, config) if query.end else ""
     )
-    window = end_before_holes(storage, snapshot, wanted, query.holes)
+    window, pending = end_before_holes(storage, snapshot, wanted, query.holes)
     # The writes after the window show which files of the states a clean may have deleted.
     found = commits_in(storage, snapshot, replace(wanted, until=""))
     writes = [write for write in found.writes if window.contains(write.instant)]
     until = writes[-1].instant.visible_from if writes else window.after
     changes = _Changes(storage, snapshot, request, window, until, with_replaced, with_whole)
-    return changes.plan(writes, found.writes)
+    return replace(changes.plan(writes, found.writes), waits_for=pending)
 
 
 @dataclass(frozen=True, slots=True)

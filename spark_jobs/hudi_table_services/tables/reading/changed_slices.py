@@ -55,21 +55,26 @@ def window_commits(
     """
     until = window_bound(query.end, snapshot.config) if query.end else ""
     wanted = Window(after=window_bound(query.begin, snapshot.config), until=until)
-    window = end_before_holes(storage, snapshot, wanted, query.holes)
+    window, _ = end_before_holes(storage, snapshot, wanted, query.holes)
     return window, commits_in(storage, snapshot, window)
 
 
-def end_before_holes(storage: Storage, snapshot: TableSnapshot, window: Window, holes: HolesPolicy) -> Window:
+def end_before_holes(
+    storage: Storage, snapshot: TableSnapshot, window: Window, holes: HolesPolicy
+) -> tuple[Window, str]:
     """End a window before a pending write that will be visible from a time inside it.
 
     Only in tables without completion times: in other tables, a pending write becomes visible after all completed ones.
+
+    Returns:
+        The window, and the requested time of the pending write; empty if there is no such write.
 
     Raises:
         InvalidRequestError: there is such a write, and `holes` is FAIL.
     """
     config, timeline = snapshot.config, snapshot.timeline
     if config.table_version.layout.has_completion_time_in_names:
-        return window
+        return window, ""
     store = TimelineStore(storage, config, SystemClock())
     pending = [i for i in timeline.pending if is_pending_row_write(store, i)]
     shorter, hole = before_holes(window, timeline.completed_writes, pending)
@@ -80,7 +85,7 @@ def end_before_holes(storage: Storage, snapshot: TableSnapshot, window: Window, 
             hint=f"Wait until the write has completed, or roll it back if its writer died. With {HOLES_POLICY}="
             f"{HolesPolicy.BLOCK.value}, the read ends before the pending write.",
         )
-    return shorter
+    return shorter, hole
 
 
 def commits_in(storage: Storage, snapshot: TableSnapshot, window: Window) -> WindowCommits:

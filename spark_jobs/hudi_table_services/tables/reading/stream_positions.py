@@ -61,7 +61,7 @@ def next_position(
     timeline = TimelineStore(storage, config, SystemClock()).load()
     snapshot = TableSnapshot(config=config, timeline=timeline)
     begin = window_bound(after, config)
-    window = end_before_holes(storage, snapshot, Window(after=begin, until=at_most), holes)
+    window, _ = end_before_holes(storage, snapshot, Window(after=begin, until=at_most), holes)
     if limits.are_set:
         writes = commits_in(storage, snapshot, window).writes
         sizes = [
