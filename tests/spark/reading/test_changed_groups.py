@@ -16,7 +16,12 @@ from hudi_table_services.reading.read_table import read_table
 from support.spark.log_tables import LogTable, new_log_table
 
 KINDS = pytest.mark.parametrize(
-    ("version", "table_type"), [(6, "COPY_ON_WRITE"), (9, "COPY_ON_WRITE"), (9, "MERGE_ON_READ")]
+    ("version", "table_type"),
+    [
+        (6, "COPY_ON_WRITE"),
+        pytest.param(9, "COPY_ON_WRITE", marks=pytest.mark.thorough),
+        (9, "MERGE_ON_READ"),
+    ],
 )
 SUMS = "SELECT v, p, count(*) AS n, sum(ts) AS total FROM source GROUP BY v, p HAVING sum(ts) < 1000"
 """The groups are the values of v: a change of v moves a row to another group."""

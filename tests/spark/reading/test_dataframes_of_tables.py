@@ -16,9 +16,14 @@ from judges.rows import ALL_TYPES, LOCAL_TIME, as_table, assert_rows_equal, merg
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, window
 from support.spark.log_tables import LogTable, new_log_table
 
+SAMPLED = [(6, "COPY_ON_WRITE"), (9, "MERGE_ON_READ")]
 KINDS = pytest.mark.parametrize(
     ("version", "table_type"),
-    [(version, kind) for version in (6, 8, 9) for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")],
+    [
+        pytest.param(version, kind, marks=() if (version, kind) in SAMPLED else pytest.mark.thorough)
+        for version in (6, 8, 9)
+        for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")
+    ],
 )
 NAMES = ("k", "ts", "p", "v")
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}

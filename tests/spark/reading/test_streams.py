@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.jobs.stream_batches import upsert_batches
 from hudi_table_services.reading.read_table import register_data_source
+from support.depth import cases
 from support.spark.log_tables import LogTable, new_log_table
 
 pytest.importorskip(
@@ -50,7 +51,7 @@ def collector(found: list[Rows]) -> Work:
     return collect
 
 
-@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
+@pytest.mark.parametrize("table_type", cases(["COPY_ON_WRITE", "MERGE_ON_READ"], ["MERGE_ON_READ"]))
 def test_a_stream_has_limits_and_continues_from_its_checkpoint(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
