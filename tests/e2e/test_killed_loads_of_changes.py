@@ -90,6 +90,7 @@ def test_a_load_that_is_killed_before_its_commit_is_done_again(
     assert commits(folder) == 2
 
 
+@pytest.mark.thorough
 def test_a_load_that_is_killed_after_its_commit_is_not_done_again(
     folder: Path, variables: dict[str, str], target: Path
 ) -> None:

@@ -74,6 +74,7 @@ def test_moved_and_emptied_groups_follow_the_source(
     assert load(spark, source, target).outcome is Outcome.NOTHING_TO_DO
 
 
+@pytest.mark.thorough
 def test_random_changes_equal_a_full_computation(spark: SparkSession, tmp_path: Path) -> None:
     source, target = new_log_table(tmp_path / "s", 9), tmp_path / "t"
     choose = random.Random(3)
