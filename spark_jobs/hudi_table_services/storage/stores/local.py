@@ -99,10 +99,12 @@ class LocalStorage:
                     if entry.is_dir():
                         folders.append(entry.name)
                     elif not entry.name.startswith(TEMPORARY_PREFIX):
-                        with suppress(FileNotFoundError):  # the file may be deleted after the folder was read
+                        try:
                             found = entry.stat()
-                            modified_ms = found.st_mtime_ns // 1_000_000
-                            files.append(StoredObject(prefix + entry.name, found.st_size, modified_ms))
+                        except FileNotFoundError:
+                            continue  # the file was deleted after the folder was read
+                        modified_ms = found.st_mtime_ns // 1_000_000
+                        files.append(StoredObject(prefix + entry.name, found.st_size, modified_ms))
         return FolderListing(tuple(sorted(files, key=BY_PATH)), tuple(sorted(folders)))
 
     def create(self, path: str, data: bytes) -> None:
