@@ -13,7 +13,7 @@ from bench.sessions import SessionOptions, open_session
 
 
 def main(job: ReadJob) -> None:
-    """Run the job. The last line of the output contains rows and checksum of a read."""
+    """Run the job. A read also writes number and checksum of its rows to ``content.json`` in the scratch folder."""
     system = System(job.system)
     options = SessionOptions(
         cores=job.cores, driver_memory=job.driver_memory, local_folder=Path(job.scratch) / "spark"

@@ -102,9 +102,9 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
     """Read the position of the target, and return where the load begins.
 
     Raises:
-        InvalidRequestError: there is no table at the path of the source; the chain has read another source; the begin
-            would skip changes; the load of another chain has replaced the target; or the commit at the position of the
-            target was undone in the source, or is unknown there.
+        InvalidRequestError: there is no table at the path of the source; the source is the target; the chain has read
+            another source; the begin would skip changes; the load of another chain has replaced the target; or the
+            commit at the position of the target was undone in the source, or is unknown there.
     """
     position = _position(request, source)
     begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
@@ -220,8 +220,10 @@ def explained(request: UpsertRequest, source: ChangeSource, start: LoadStart) ->
     except InvalidRequestError as error:
         if not isinstance(error.evidence, IncompleteState):
             raise
+        read = "has read" if start.position is not None else "is to read"
+        bound = "until" if start.position is not None else "after"
         raise InvalidRequestError(
-            f"The target {request.base_path} has read the source {source.base_path} until {start.begin} (chain "
+            f"The target {request.base_path} {read} the source {source.base_path} {bound} {start.begin} (chain "
             f"{source.chain!r}), and a clean of the source has deleted files that later changes need. "
             f"{error.message}",
             hint=f"{_WHOLE_SOURCE} {error.hint.partition('. ')[2]}".strip(),
@@ -295,6 +297,11 @@ def _identity(chain: str, position: ChainPosition | None, begin: str) -> str:
 
 
 def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> None:
+    if is_same_location(request.base_path, source.base_path):
+        raise InvalidRequestError(
+            f"The table {source.base_path} cannot be the source of its own load.",
+            hint="Give another table as the source.",
+        )
     storage = open_storage(source.base_path, source.storage_options)
     try:
         config = read_table_config(storage)

@@ -12,7 +12,7 @@ from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.planning.recovery.needed_files import NeededFile, fault_of, needed_files
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
-from hudi_table_services.tables.written_files import CommittedFiles
+from hudi_table_services.tables.written_files import WrittenFiles
 
 _LOG = logging.getLogger(__name__)
 
@@ -30,7 +30,7 @@ class MissingFilesSearch:
     table: TableAccess
     snapshot: TableSnapshot
     sizes: Mapping[str, int]
-    written: CommittedFiles
+    written: WrittenFiles
     retained_from: str = ""
 
     def find(self) -> dict[str, str] | None:

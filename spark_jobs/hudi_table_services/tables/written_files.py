@@ -9,7 +9,7 @@ from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
 
 
-class CommittedFiles:
+class WrittenFiles:
     """Cached metadata of the completed writes. Only the active timeline is read; archival keeps it short."""
 
     def __init__(self, store: TimelineStore) -> None:

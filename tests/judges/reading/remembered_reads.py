@@ -29,7 +29,7 @@ class Moment:
         requested, visible: requested time of the newest completed write, and the latest time at which a completed
             write became visible.
         scan: a snapshot read that was planned then.
-        turn: number of changes before.
+        turn: number of changes until then.
     """
 
     requested: str

@@ -131,6 +131,13 @@ def test_paths_of_the_same_location(one: str, other: str, same: bool) -> None:
     assert is_same_location(one, other) is same
 
 
+def test_a_table_is_no_source_of_its_own_load(tmp_path: Path) -> None:
+    table = table_at(tmp_path / "t")
+    table.write([("a", 1, "p0", "1")])
+    with pytest.raises(InvalidRequestError, match="cannot be the source of its own load"):
+        start_of(request(table), ChangeSource(base_path=f"{table.base_path}/", chain="c"))
+
+
 def test_a_chain_whose_position_is_archived_protects_its_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

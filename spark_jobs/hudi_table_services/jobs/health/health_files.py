@@ -12,7 +12,7 @@ from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import StoredObject
 from hudi_table_services.tables.missing_file_search import MissingFilesSearch
 from hudi_table_services.tables.table import TableAccess
-from hudi_table_services.tables.written_files import CommittedFiles
+from hudi_table_services.tables.written_files import WrittenFiles
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class FileFindings:
 
 
 def check_files(
-    table: TableAccess, snapshot: TableSnapshot, written: CommittedFiles, retained_from: str
+    table: TableAccess, snapshot: TableSnapshot, written: WrittenFiles, retained_from: str
 ) -> FileFindings:
     """List every folder and compare the files with the completed writes of the active timeline.
 
@@ -70,7 +70,7 @@ def _not_live(
     table: TableAccess,
     snapshot: TableSnapshot,
     listed: Mapping[str, tuple[StoredObject, ...]],
-    written: CommittedFiles,
+    written: WrittenFiles,
 ) -> tuple[list[StoredObject], list[StoredObject]]:
     """Return the files that are not part of the latest state: a list of leftover files, and a list of outdated files.
 

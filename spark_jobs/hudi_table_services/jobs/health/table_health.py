@@ -45,7 +45,7 @@ from hudi_table_services.tables.overview.size_limits import size_limits
 from hudi_table_services.tables.pending_instants import load_pending
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess, check_name
-from hudi_table_services.tables.written_files import CommittedFiles
+from hudi_table_services.tables.written_files import WrittenFiles
 
 _LOG = logging.getLogger(__name__)
 _EXAMPLES = 20
@@ -118,7 +118,7 @@ def _inspect_snapshot(
     table: TableAccess, request: HealthRequest, snapshot: TableSnapshot, report: HealthReport
 ) -> HealthReport:
     timeline = snapshot.timeline
-    written = CommittedFiles(table.timeline_store)
+    written = WrittenFiles(table.timeline_store)
     report = _with_small_file_limit(report, request, written, timeline)
     partitions = partition_health(snapshot, report.small_file_limit_bytes)
     pending = load_pending(table, timeline)
@@ -175,7 +175,7 @@ def _inspect_snapshot(
 
 
 def _with_small_file_limit(
-    report: HealthReport, request: HealthRequest, written: CommittedFiles, timeline: Timeline
+    report: HealthReport, request: HealthRequest, written: WrittenFiles, timeline: Timeline
 ) -> HealthReport:
     if request.small_file_limit_bytes:
         limit, source = request.small_file_limit_bytes, "request"

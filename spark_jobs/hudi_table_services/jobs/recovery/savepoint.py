@@ -41,7 +41,7 @@ from hudi_table_services.tables.clean_history import last_clean, pending_cleans
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
 from hudi_table_services.tables.table import TableAccess, check_writable
 from hudi_table_services.tables.timeline_edge import hidden_writes, require_nothing_shown
-from hudi_table_services.tables.written_files import CommittedFiles
+from hudi_table_services.tables.written_files import WrittenFiles
 
 _LOG = logging.getLogger(__name__)
 
@@ -253,7 +253,7 @@ def _later_files(table: TableAccess, timeline: Timeline, commit: Instant) -> fro
     """
     later: set[str] = set()
     earlier: set[str] = set()
-    for instant, metadata in CommittedFiles(table.timeline_store).writes(timeline):
+    for instant, metadata in WrittenFiles(table.timeline_store).writes(timeline):
         is_later = instant.visible_from > commit.visible_from
         (later if is_later else earlier).update(s.path.rpartition("/")[2] for s in metadata.write_stats)
     return frozenset(later - earlier)

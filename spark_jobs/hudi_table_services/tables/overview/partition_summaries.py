@@ -21,7 +21,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.overview.row_counts import FOOTER_LIMIT, recorded_row_counts, row_counts
 from hudi_table_services.tables.overview.size_limits import size_limits
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
-from hudi_table_services.tables.written_files import CommittedFiles
+from hudi_table_services.tables.written_files import WrittenFiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +67,7 @@ def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> Tabl
     """
     snapshot = load_snapshot(storage)
     store = TimelineStore(storage, snapshot.config, SystemClock())
-    writes = CommittedFiles(store).writes(snapshot.timeline)
+    writes = WrittenFiles(store).writes(snapshot.timeline)
     limits = size_limits((instant, metadata.extra_metadata) for instant, metadata in writes)
     rows = row_counts(
         storage, snapshot.all_slices, recorded_row_counts(metadata for _, metadata in writes), footer_limit

@@ -19,7 +19,7 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.reading.lost_files import incomplete_slices
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
-from hudi_table_services.tables.snapshots.committed_files import CommittedFiles
+from hudi_table_services.tables.snapshots.committed_versions import CommittedVersions
 from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 
 
@@ -76,7 +76,7 @@ class StateLoader:
         unseen = {stat.path for write in later for stat in write.metadata.write_stats}
         visibility = self._visibility(time)
         replaced = self._replaced(time)
-        pick = CommittedFiles(self._store.commit_metadata, self.snapshot.timeline).pick
+        pick = CommittedVersions(self._store.commit_metadata, self.snapshot.timeline).pick
         slices: list[FileSlice] = []
         for path, files in sorted(self.files.items()):
             if visibility.has_own_log_instants:

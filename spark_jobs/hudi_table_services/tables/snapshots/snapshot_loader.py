@@ -25,7 +25,7 @@ from hudi_table_services.storage.table_files import Source, TableListing, list_t
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.snapshots.archived_completions import with_archived_completions
-from hudi_table_services.tables.snapshots.committed_files import CommittedFiles
+from hudi_table_services.tables.snapshots.committed_versions import CommittedVersions
 
 _LOG = logging.getLogger(__name__)
 _ATTEMPTS = 3
@@ -118,7 +118,7 @@ class _SnapshotLoader:
             listing.files.values(),
         )
         replaced = self._replaced(seen)
-        written = CommittedFiles(self.metadata_of, timeline)
+        written = CommittedVersions(self.metadata_of, timeline)
         return {
             path: latest_slices(path, files, visibility, replaced.get(path, ()), written.pick)
             for path, files in listing.files.items()

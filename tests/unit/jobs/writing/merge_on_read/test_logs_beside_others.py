@@ -29,7 +29,7 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from support.compaction.jobs_here import execute, schedule
 from support.spark.log_tables import LogTable, Row, new_log_table
-from support.spark.meanwhile import Meanwhile
+from support.spark.storage_with_other_writer import StorageWithOtherWriter
 
 OLD: list[Row] = [(f"k{i}", 1, "ab"[i % 2], "old") for i in range(6)]
 FIRST: list[Row] = [("k0", 2, "a", "first")]
@@ -114,7 +114,7 @@ def test_in_version_6_a_compaction_that_is_scheduled_during_a_write_is_a_conflic
     with pytest.raises(FileGroupConflictError, match="scheduled compaction"):
         table.write(
             SECOND,
-            storage=Meanwhile(table.storage, act=lambda: schedule_compaction(table)),
+            storage=StorageWithOtherWriter(table.storage, act=lambda: schedule_compaction(table)),
             options=NO_RETRY,
         )
     assert table.leftovers() == set()
@@ -131,7 +131,7 @@ def test_in_version_6_a_compaction_that_is_removed_during_a_write_is_a_conflict(
     with pytest.raises(FileGroupConflictError, match=f"removed {plan.requested_time}"):
         table.write(
             SECOND,
-            storage=Meanwhile(table.storage, act=lambda: table.timeline_store.remove(plan)),
+            storage=StorageWithOtherWriter(table.storage, act=lambda: table.timeline_store.remove(plan)),
             options=NO_RETRY,
         )
     assert table.leftovers() == set()
@@ -146,7 +146,9 @@ def test_in_version_6_a_write_repeats_with_another_name_when_its_compaction_was_
     table.write(FIRST)
     base = table.slice_of("a").base_instant_time
     plan = schedule_compaction(table)
-    table.write(SECOND, storage=Meanwhile(table.storage, act=lambda: table.timeline_store.remove(plan)))
+    table.write(
+        SECOND, storage=StorageWithOtherWriter(table.storage, act=lambda: table.timeline_store.remove(plan))
+    )
     assert names(table) == [(base, 1), (base, 2)]
 
 
@@ -155,7 +157,9 @@ def test_in_version_6_a_compaction_that_completes_during_a_write_is_no_conflict(
     table.write(OLD)
     table.write(FIRST)
     plan = schedule_compaction(table)
-    table.write(SECOND, storage=Meanwhile(table.storage, act=lambda: complete_compaction(table, plan)))
+    table.write(
+        SECOND, storage=StorageWithOtherWriter(table.storage, act=lambda: complete_compaction(table, plan))
+    )
     assert names(table) == [(plan.requested_time, 1)]
 
 
@@ -178,7 +182,7 @@ def complete_compaction(table: LogTable, plan: Instant) -> None:
 def test_a_write_repeats_with_another_name_when_a_compaction_was_scheduled(
     table: LogTable, version: int
 ) -> None:
-    table.write(SECOND, storage=Meanwhile(table.storage, act=lambda: schedule_compaction(table)))
+    table.write(SECOND, storage=StorageWithOtherWriter(table.storage, act=lambda: schedule_compaction(table)))
     plan = table.timeline_store.load().pending[0].requested_time
     assert (names(table)[-1][0] == plan) is (version == 6)
     assert table.leftovers() == set()
@@ -195,7 +199,7 @@ def test_a_second_write_of_the_same_slice_repeats_on_top_of_the_first(table: Log
         except FileGroupConflictError:
             acted.append("refused")
 
-    table.write(SECOND, storage=Meanwhile(table.storage, act=act))
+    table.write(SECOND, storage=StorageWithOtherWriter(table.storage, act=act))
     expected = ("k0", 9, "a", "other") if acted == ["written"] else SECOND[0]
     assert table.rows() == sorted([expected, *AFTER_SECOND[1:]])
     # Version 6: two open writes of one slice are not allowed, so the second one is refused before it writes a log file.
@@ -206,7 +210,7 @@ def test_an_optimistic_conflict_is_reported_without_retries(tmp_path: Path) -> N
     table = new_log_table(tmp_path / "t", 9)
     table.write(OLD)
     other = LogTable(table.base_path, table.options)
-    storage = Meanwhile(table.storage, act=lambda: other.write([("k0", 9, "a", "other")]))
+    storage = StorageWithOtherWriter(table.storage, act=lambda: other.write([("k0", 9, "a", "other")]))
     with pytest.raises(FileGroupConflictError, match="changed file groups that this write changes too"):
         table.write(SECOND, storage=storage, options=NO_RETRY)
     assert table.leftovers() == set()
@@ -215,7 +219,7 @@ def test_an_optimistic_conflict_is_reported_without_retries(tmp_path: Path) -> N
 
 def test_writes_of_different_slices_do_not_conflict(table: LogTable) -> None:
     other = LogTable(table.base_path, {**table.options, **NO_RETRY})
-    storage = Meanwhile(table.storage, act=lambda: other.write([("k1", 9, "b", "other")]))
+    storage = StorageWithOtherWriter(table.storage, act=lambda: other.write([("k1", 9, "b", "other")]))
     table.write(SECOND, storage=storage, options=NO_RETRY)
     assert table.rows() == sorted([("k1", 9, "b", "other"), *(r for r in AFTER_SECOND if r[0] != "k1")])
 
@@ -307,7 +311,7 @@ def test_a_completed_compaction_during_a_write_is_no_conflict_for_its_log_file(t
         )
         store.complete(started, encode_commit_metadata(done, TableVersion.V9))
 
-    table.write(SECOND, storage=Meanwhile(table.storage, act=compact), options=NO_RETRY)
+    table.write(SECOND, storage=StorageWithOtherWriter(table.storage, act=compact), options=NO_RETRY)
     after = table.slice_of("a")
     assert after.base_instant_time > current.base_instant_time
     assert len(after.log_files) == 1, "the log file of the write belongs to the new slice"
@@ -335,7 +339,9 @@ def test_a_deleted_row_is_not_inserted_again_below_a_compaction_that_completed_d
         execute(table.storage, SystemClock())
         other.write([("k0", 3, "a", "other")])
 
-    result = table.write([("k0", 4, "a", "again")], storage=Meanwhile(table.storage, act=compact_and_insert))
+    result = table.write(
+        [("k0", 4, "a", "again")], storage=StorageWithOtherWriter(table.storage, act=compact_and_insert)
+    )
     assert (result.rows.updated, result.rows.inserted) == (1, 0)
     assert table.rows() == sorted([("k0", 4, "a", "again"), *OLD[1:]])
 
@@ -345,7 +351,7 @@ def test_a_deleted_row_that_is_inserted_again_during_a_compaction_goes_to_a_base
 ) -> None:
     table = with_planned_compaction(tmp_path / "t", version)
     again: list[Row] = [("k0", 4, "a", "again")]
-    storage = Meanwhile(table.storage, act=lambda: execute(table.storage, SystemClock()))
+    storage = StorageWithOtherWriter(table.storage, act=lambda: execute(table.storage, SystemClock()))
     with pytest.raises(FileGroupConflictError, match="changed file groups that this write changes too"):
         table.write(again, storage=storage, options=NO_RETRY)
     result = table.write(again)

@@ -10,7 +10,7 @@ from hudi_table_services.storage.clock import SystemClock
 from support.compaction.jobs_here import execute, schedule
 from support.spark.indexed_log_tables import assert_indexes_equal_rows, new_indexed_table
 from support.spark.log_tables import LogTable, Row
-from support.spark.meanwhile import Meanwhile
+from support.spark.storage_with_other_writer import StorageWithOtherWriter
 
 RECORD_INDEX = {"hoodie.index.type": "RECORD_INDEX"}
 OLD: list[Row] = [("k0", 5, "a", "old", False), ("k1", 5, "a", "old", False)]
@@ -111,7 +111,7 @@ def test_two_writers_that_look_up_keys_differently_insert_a_deleted_key_only_onc
     table = new_indexed_table(tmp_path / "t", version)
     table.write(OLD)
     delete(table)
-    meanwhile = Meanwhile(
+    meanwhile = StorageWithOtherWriter(
         table.storage, act=lambda: table.write([("k0", 9, "a", "first", False)], options=first)
     )
     table.write([("k0", 10, "a", "second", False)], options=second, storage=meanwhile)

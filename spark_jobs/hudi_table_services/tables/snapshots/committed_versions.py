@@ -9,7 +9,7 @@ from hudi_table_services.model.write_stat import CommitMetadata
 from hudi_table_services.storage.stores.paths import join_path
 
 
-class CommittedFiles:
+class CommittedVersions:
     """Selects the version of a file that belongs to the commit, if retried Spark tasks left several versions.
 
     Args:

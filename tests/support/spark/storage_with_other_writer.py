@@ -8,7 +8,7 @@ from support.faulty_storage import FaultyStorage
 
 
 @dataclass
-class Meanwhile(FaultyStorage):
+class StorageWithOtherWriter(FaultyStorage):
     """Another writer acts once, right before the first data file of the write is created."""
 
     act: Callable[[], object] = lambda: None
