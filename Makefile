@@ -52,7 +52,7 @@ format: .venv/.ready ## Format the sources, and correct the findings that ruff c
 
 EVERY_ENVIRONMENT = .venv/.ready .venv-s3/.ready .venv-airflow31/.ready .venv-judges/.ready .venv-docs/.ready
 
-test: $(EVERY_ENVIRONMENT) ## Run most groups of tests in two lanes, with a sample of the matrix (docs/testing.md)
+test: $(EVERY_ENVIRONMENT) ## Run most groups of tests in two lanes (LANES=2), with a sample of the matrix (docs/testing.md)
 	@$(WITH_JAVA) .venv/bin/python scripts/run_test_groups.py
 
 test-all: $(EVERY_ENVIRONMENT) .venv-readers/.ready ## Run every group of tests with the whole matrix: every table version, release, layout and point of failure

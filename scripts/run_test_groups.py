@@ -1,9 +1,10 @@
-"""Run groups of tests in two lanes at the same time: ``make test``, ``make test-all``.
+"""Run groups of tests in lanes at the same time: ``make test``, ``make test-all``.
 
-Most groups wait for a JVM or for Airflow's processes half of the time, so two groups can share two cores. Each lane
-takes the next group of a common queue. The longest groups are at its front, so that both lanes end at about the same
-time. The output of the first lane is printed immediately, and the output of the second lane is printed when that lane
-ends. The first failure ends both lanes; with ``KEEP_GOING=1``, all groups run.
+Most groups wait for a JVM or for Airflow's processes half of the time, so groups can share two cores. Each lane takes
+the next group of a common queue. The longest groups are at its front, so that all lanes end at about the same time.
+``LANES`` is the number of lanes, by default 2. The output of the first lane is printed immediately, and the output of
+each other lane is printed when all lanes have ended. The first failure ends all lanes; with ``KEEP_GOING=1``, all
+groups run.
 
 With ``RESUME=1``, a run that was ended goes on: groups that have passed with the same commit do not run again.
 
@@ -11,6 +12,7 @@ With ``RESUME=1``, a run that was ended goes on: groups that have passed with th
 writes these numbers into ``docs/testing.md``.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,6 +70,7 @@ GROUPS_OF_ALL = (
 """Groups of ``make test-all``, roughly from the longest to the shortest."""
 
 KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")
+LANES = int(os.environ.get("LANES") or 2)
 RESUMES = os.environ.get("RESUME", "0") not in ("", "0")
 SECONDS_TO_END = 120.0
 """Time that an interrupted group gets for ending its processes."""
@@ -127,37 +130,44 @@ class Lane:
 
 
 def main() -> int:
-    """Run both lanes. Returns 1 if a group failed."""
+    """Run all lanes. Returns 1 if a group failed."""
     groups, passed = _groups(), _passed_before() if RESUMES else {}
     for group in groups:
         if group not in passed:
             for old in (REPORTS / f"{group}.xml", _note_of(group)):
                 old.unlink(missing_ok=True)
     TIMES.unlink(missing_ok=True)
-    with tempfile.TemporaryFile() as second_output:
+    with contextlib.ExitStack() as files:
+        outputs = [files.enter_context(tempfile.TemporaryFile()) for _ in range(LANES - 1)]
         queue = deque(group for group in groups if group not in passed)
-        lanes = [Lane(1, queue), Lane(2, queue, second_output)]
-        failure = threading.Event()
-        threads = [threading.Thread(target=lane.run, args=(failure,)) for lane in lanes]
-        for thread in threads:
-            thread.start()
-        try:
-            while any(thread.is_alive() for thread in threads) and not failure.wait(1):
-                pass
-        finally:
-            if failure.is_set() or sys.exc_info()[0] is not None:
-                for lane in lanes:
-                    lane.end()
-            for thread in threads:
-                thread.join()
-        second_output.seek(0)
+        lanes = [Lane(number, queue, output) for number, output in enumerate([None, *outputs], 1)]
+        _run(lanes)
         sys.stdout.flush()
-        sys.stdout.buffer.write(second_output.read())
+        for output in outputs:
+            output.seek(0)
+            sys.stdout.buffer.write(output.read())
         sys.stdout.flush()
     has_passed = _print_summary(groups, passed, lanes)
     if has_passed:
         _write_times(groups)
     return 0 if has_passed else 1
+
+
+def _run(lanes: list[Lane]) -> None:
+    """Return when all groups of the queue have run, or when one group failed and all lanes have ended."""
+    failure = threading.Event()
+    threads = [threading.Thread(target=lane.run, args=(failure,)) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    try:
+        while any(thread.is_alive() for thread in threads) and not failure.wait(1):
+            pass
+    finally:
+        if failure.is_set() or sys.exc_info()[0] is not None:
+            for lane in lanes:
+                lane.end()
+        for thread in threads:
+            thread.join()
 
 
 def _note_of(group: str) -> Path:
@@ -239,8 +249,10 @@ def _write_times(groups: tuple[str, ...]) -> None:
         group: {"lane": note["lane"], "seconds": note["seconds"], **_counts(group)}
         for group, note in notes.items()
     }
-    of_lanes = [sum(note["seconds"] for note in notes.values() if note["lane"] == lane) for lane in (1, 2)]
-    document = {"depth": _depth(), "seconds": max(of_lanes), "groups": found}
+    of_lanes: Counter[int] = Counter()
+    for note in notes.values():
+        of_lanes[note["lane"]] += note["seconds"]
+    document = {"depth": _depth(), "seconds": max(of_lanes.values()), "groups": found}
     TIMES.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ import pytest
 from demo_support.quick_spark import jvm_flags
 from hypothesis import HealthCheck, settings
 
-from support import depth, fail_points, table_versions
+from support import depth, fail_points, failures_at_once, table_versions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +45,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    failures_at_once.register(config)
     for group, meaning in GROUPS.items():
         config.addinivalue_line("markers", f"{group}: {meaning} (every test in tests/{group})")
     config.addinivalue_line("markers", "at_the_end: runs after the other tests of its folder")
@@ -92,7 +93,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.warehouse.dir", str(scratch / "warehouse"))
         .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

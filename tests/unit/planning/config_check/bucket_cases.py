@@ -1,6 +1,6 @@
 """Cases of the configuration rules about the bucket index."""
 
-from support.config_cases import HUDI, Case, Cases, found, table
+from config_check_cases import HUDI, Case, Cases, found, table
 
 INDEX, COUNT = "hoodie.index.type", "hoodie.bucket.index.num.buckets"
 BUCKET = {INDEX: "BUCKET", COUNT: "8"}

@@ -1,6 +1,6 @@
 """Cases of the configuration rules about the metadata table, and about keys that writes cannot build."""
 
-from support.config_cases import HUDI, METADATA, V6, V9, WRITE, Case, Cases, found, table
+from config_check_cases import HUDI, METADATA, V6, V9, WRITE, Case, Cases, found, table
 
 LISTED = "hoodie.table.metadata.partitions"
 SECONDARY = {**V9, LISTED: "column_stats,files,secondary_index_city"}

@@ -2,7 +2,10 @@
 
 import pytest
 from bucket_cases import BUCKET_CASES
+from config_check_cases import Case
 from metadata_cases import METADATA_CASES
+from option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
+from table_cases import TABLE_CASES
 from writer_cases import WRITER_CASES
 
 from hudi_table_services.contract.archival import ArchiveRequest
@@ -29,9 +32,6 @@ from hudi_table_services.options.option import Effect
 from hudi_table_services.options.registry import KNOWN_OPTIONS
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.planning.config_check.check import CONFIG_RULES, check_config
-from support.config_cases import Case
-from support.config_option_cases import NAME_AND_UPKEEP_CASES, OTHER_CASES
-from support.config_table_cases import TABLE_CASES
 
 CASES = {
     **NAME_AND_UPKEEP_CASES,

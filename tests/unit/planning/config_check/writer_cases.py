@@ -1,11 +1,6 @@
 """Cases of the configuration rules about writers."""
 
-from hudi_table_services.options.locks import (
-    FILE_SYSTEM_PROVIDER,
-    IN_PROCESS_PROVIDER,
-    STORAGE_BASED_PROVIDER,
-)
-from support.config_cases import (
+from config_check_cases import (
     HUDI,
     OCC,
     WRITE,
@@ -13,6 +8,12 @@ from support.config_cases import (
     Cases,
     found,
     lock,
+)
+
+from hudi_table_services.options.locks import (
+    FILE_SYSTEM_PROVIDER,
+    IN_PROCESS_PROVIDER,
+    STORAGE_BASED_PROVIDER,
 )
 
 WRITER_CASES: Cases = {

@@ -1,6 +1,6 @@
 """Cases of the configuration rules about tables."""
 
-from support.config_cases import (
+from config_check_cases import (
     COMPLEX,
     DAYS,
     HUDI,

@@ -1,6 +1,6 @@
 """Cases of the configuration rules about options, sizes and table services."""
 
-from support.config_cases import HUDI, STRATEGY, WRITE, Case, Cases, found, lock, table
+from config_check_cases import HUDI, STRATEGY, WRITE, Case, Cases, found, lock, table
 
 NAME_AND_UPKEEP_CASES: Cases = {
     "unknown-option": (
