@@ -67,12 +67,12 @@ def build_app() -> FastAPI:
 
 
 def index() -> FileResponse:
-    """Return the only HTML page. A script shows content that depends on the URL of the page."""
+    """Return the only HTML page. A script in the page shows the content that the URL of the page selects."""
     return static("index.html")
 
 
 def static(name: str) -> FileResponse:
-    """Return a static file. Its name is a key of a fixed dictionary and is never joined to a path."""
+    """Return a static file. The name is a key of a fixed dictionary, so a request cannot read any other file."""
     if name not in _ASSETS:
         raise HTTPException(404, "There is no such file.")
     path = _ASSETS[name]

@@ -117,9 +117,9 @@ def _azure_string(text: str) -> dict[str, Any]:
 
 
 def _account_of(host: str) -> tuple[str, str]:
-    """Return account and endpoint for a host: the name of the account, or the address of its blobs.
+    """Return the account and the endpoint. The host is the name of the account, or the address of its blobs.
 
-    The endpoint is empty if it follows from the account.
+    The endpoint is empty if the account alone determines it.
     """
     if "." not in host and "/" not in host:
         return host, ""

@@ -25,7 +25,7 @@ SETTINGS = {
 def jvm_flags() -> str:
     """Return flags for a driver: one JIT compiler, the serial collector and, if it exists, the archive of classes.
 
-    The second JIT compiler would cost more time than it saves, and the serial collector needs one thread.
+    The second JIT compiler would cost more time than it saves, and the serial collector needs only one thread.
     """
     archive = os.environ.get(CLASS_ARCHIVE)
     return "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + (

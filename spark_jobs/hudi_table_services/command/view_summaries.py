@@ -244,7 +244,7 @@ def commit_summary(view: CommitView) -> Summary:
 
 
 def _extra_fact(key: str, value: str) -> tuple[str, str]:
-    """Return a pair of the extra metadata, in words if this project stored it."""
+    """Return name and value of an entry of the extra metadata, in words if this project stored the entry."""
     limits = recorded_limits({key: value}, "")
     if limits is not None:
         target, small = human_bytes(limits.max_file_size_bytes), human_bytes(limits.small_file_limit_bytes)
