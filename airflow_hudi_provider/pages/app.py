@@ -1,4 +1,4 @@
-"""The FastAPI application of the pages. The plugin mounts it at ``/hudi``.
+"""Build the FastAPI application of the pages. The plugin mounts the application at ``/hudi``.
 
 Routes only read, and every route checks permissions.
 """
@@ -113,7 +113,7 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
         users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)
         failure = None
         if shown.get("exists") is False:
-            # A table service that fails because the table does not exist has the table as an inlet.
+            # The task of a failed table service is one of the others, because its table is an inlet.
             failure = last_failure(users["writers"]) or last_failure(users["others"])
         is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
         shown |= {**users, "last_failure": failure if is_shown else None}

@@ -1,4 +1,4 @@
-"""The sources of a table that is loaded with ``source_table``, and how far the table is behind them."""
+"""Find the sources of a table that is loaded with ``source_table``, and how far the table is behind its sources."""
 
 from typing import TYPE_CHECKING, Any
 

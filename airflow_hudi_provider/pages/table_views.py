@@ -1,4 +1,4 @@
-"""Views of one table for the pages, as plain JSON values. The views read the storage and write nothing."""
+"""Return views of one table for the pages, as plain JSON values. The views read the storage and write nothing."""
 
 import json
 from bisect import bisect_right

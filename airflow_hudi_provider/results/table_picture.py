@@ -1,4 +1,4 @@
-"""A text picture of a table: its files by partition, with bars for file sizes, and the latest instants."""
+"""Draw a table as text: its files by partition, with bars for file sizes, and the latest instants."""
 
 from collections.abc import Iterable, Sequence
 

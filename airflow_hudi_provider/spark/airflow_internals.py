@@ -1,4 +1,4 @@
-"""Access to private names of Airflow's Spark provider.
+"""Access private names of Airflow's Spark provider.
 
 Only one other module uses a private name: `operators.job` overrides the operator's `_get_hook`.
 

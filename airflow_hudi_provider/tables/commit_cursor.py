@@ -1,4 +1,4 @@
-"""Position in a table's commits, for at-least-once delivery without gaps."""
+"""Store a position in a table's commits, so that each commit is reported at least once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

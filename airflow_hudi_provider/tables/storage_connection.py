@@ -1,4 +1,4 @@
-"""Settings of an object store from a connection of Airflow.
+"""Read the settings of an object store from a connection of Airflow.
 
 Connections of the types ``aws``, ``google_cloud_platform``, ``wasb`` and ``adls`` have the fields that Airflow's own
 hooks read. Their extra may contain further settings under the names of obstore. The extra of any other connection must

@@ -1,4 +1,4 @@
-"""The measured reads: tables, queries, and the smallest allowed ratios."""
+"""Define the measured reads: tables, queries, and the smallest allowed ratios."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A Spark Connect server of the Spark in this environment, for the demo, tests and benchmarks."""
+"""Run a Spark Connect server with the Spark of this environment, for the demo, tests and benchmarks."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one Airflow, with its data in a folder of this Airflow."""
+"""Run a PostgreSQL server for one Airflow, with the data in a folder of this Airflow."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Environment variables with which Spark starts quickly in a short local job.
+"""Return environment variables with which Spark starts quickly in a short local job.
 
 The variables are used in place of a folder of settings (``SPARK_CONF_DIR``), because such a folder is part of the class
 path, and an archive of classes is valid only for the class path with which it was created.

@@ -1,4 +1,4 @@
-"""The views of `hudi-services show` as summaries for a terminal."""
+"""Convert the views of `hudi-services show` to summaries for a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime

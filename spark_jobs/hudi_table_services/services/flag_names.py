@@ -39,7 +39,7 @@ def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str])
 
 
 def _with_flag_of_key(text: str, key: str, flag: str) -> str:
-    # A key in parentheses follows its flag already. The end of the pattern excludes longer keys.
+    # A key in parentheses already follows its flag, so it stays. The end of the pattern excludes longer keys.
     pattern = rf"(?<![\w.(])(?:[Oo]ption )?{re.escape(key)}(?P<value>=\S*[^\s.,:;])?(?!\.?\w)"
     return re.sub(pattern, lambda found: f"{flag}{found['value'] or ''} ({key})", text)
 

@@ -1,4 +1,4 @@
-"""Flags that all job scripts share, and the conversion of flags to a request."""
+"""Define the flags that all job scripts share, and convert flags to a request."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
