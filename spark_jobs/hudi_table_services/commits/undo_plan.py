@@ -1,8 +1,8 @@
 """Find the files of a write that is to be undone, and plan their deletion. This module changes nothing.
 
-In table version 6, the names of log files do not contain the instant of their delta commit. In this
-version, the markers or the commit metadata name the file slices, and the headers of the blocks in the log files of these
-slices name the instants.
+In table version 6, the names of log files do not contain the instant of their delta commit. So
+the markers or the commit metadata show which file slices the write changed, and the headers of the blocks in the log
+files of these slices show the instants.
 """
 
 import logging
@@ -43,8 +43,8 @@ def plan_of(
     in its metadata. Speculative tasks may have left more files in the same partitions; these are found by their names.
 
     A compaction itself writes only base files. In table version 6, delta commits wrote the log files with the
-    compaction's instant in their names. If the compaction is removed from the timeline, these log files must be deleted,
-    because they would form file slices without a base file.
+    compaction's instant in their names. If the compaction is removed from the timeline, these log files must be
+    deleted, because they would form file slices without a base file.
 
     Args:
         whole_slice: whether a pending compaction is removed with its plan. A completed compaction is always removed.

@@ -237,7 +237,7 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
 
 def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
-    """Whether the metadata table must be built again, because its base files contain one of the undone writes."""
+    """Whether the metadata table must be built again, because its base files contain one of the writes to undo."""
     config = read_table_config(table.storage)
     if not _has_metadata_table(config) or table.metadata.enable is False:
         return False

@@ -45,7 +45,7 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
     config = read_table_config(table.storage)
     wanted = wanted_partitions(config, table.metadata.new_indexes)
     missing = tuple(name for name in wanted if name not in config.metadata_partitions)
-    # `require_maintainable` refuses a table in which another writer builds a partition.
+    # If another writer is building a partition, `require_maintainable` refuses the write later.
     if config.inflight_metadata_partitions or not missing:
         return ()
     if timeline.pending:
