@@ -87,7 +87,7 @@ class LogNamesStillValid:
 
 @dataclass(frozen=True, slots=True)
 class NoPendingCompaction:
-    """No compaction of these file groups is pending. It would make the record index or a secondary index wrong.
+    """No compaction of these file groups is pending. Such a compaction would make the indexes of keys wrong.
 
     Attributes:
         file_groups: see `CollectedFacts.depend_on_compactions`.

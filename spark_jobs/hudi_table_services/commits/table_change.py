@@ -1,4 +1,4 @@
-"""Dataclasses that describe the change of a completed instant, with all facts that the metadata table stores."""
+"""Describe the change of a table that completes an instant, with the facts that the metadata table stores about it."""
 
 from dataclasses import dataclass
 from typing import TypeAlias

@@ -1,8 +1,8 @@
 """Find the files of a write that is to be undone, and plan their deletion. This module changes nothing.
 
-In table version 6, the names of log files do not contain the instant of their delta commit. So
-the markers or the commit metadata show which file slices the write changed, and the headers of the blocks in the log
-files of these slices show the instants.
+In table version 6, the names of log files do not contain the instant of their delta commit. So the markers or the
+commit metadata show which file slices the write changed, and the headers of the blocks in the log files of these slices
+show the instants.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""Keep the statistics of partitions correct if commits complete in another order than they were requested.
+"""Keep the statistics of partitions correct, even if a commit completes before a commit that was requested earlier.
 
 Readers merge the log files of the metadata table in the order of the requested times in their names
 (HoodieLogFile.LogFileComparator, Hudi 1.2), and a tight record of `partition_stats` (its field `isTightBound` is true)

@@ -216,7 +216,7 @@ def _written(
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
-    """Name of the previous base file; None without such a file. Table version 6 does not store the name: None, too."""
+    """Name of the previous base file; None without such a file. Table version 6 stores no such name, so always None."""
     if file_slice.base_file is None or not services.metadata.has_own_log_instants:
         return None
     return file_slice.base_file.file_name

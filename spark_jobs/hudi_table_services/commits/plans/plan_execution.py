@@ -1,4 +1,4 @@
-"""The common steps of attempts to execute a plan: start it or take it over; after an error, make it requested again.
+"""The common steps of attempts to execute a plan: start it or take it over, and make it requested after an error.
 
 The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another attempt has lost
 the plan: it completes nothing, and its tasks remove the files that they wrote.

@@ -64,8 +64,8 @@ def end_before_holes(
 ) -> tuple[Window, str]:
     """End a window before a pending write that will be visible from a time inside it.
 
-    This changes only windows of tables without completion times. In other tables, a pending write becomes visible after
-    all completed writes.
+    The function changes only windows of tables without completion times. In other tables, a pending write becomes
+    visible after all completed writes.
 
     Returns:
         The window, and the requested time of the pending write; empty if there is no such write.
@@ -105,8 +105,8 @@ def _archived(storage: Storage, snapshot: TableSnapshot, window: Window) -> Iter
     """Archived writes that may be in a window.
 
     A window after the first write of the active timeline can contain archived writes only if the table has completion
-    times. In such a table, archival chooses writes by their requested times, so it archives a write that ran for a long
-    time soon after its completion.
+    times. A window of such a table selects writes by completion times, but archival selects them by requested times. So
+    a write that ran for a long time can complete in the window, and be archived soon after that.
     """
     timeline, layout = snapshot.timeline, snapshot.config.table_version.layout
     first = first_write_time(timeline)
