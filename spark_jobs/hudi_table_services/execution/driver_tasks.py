@@ -1,8 +1,8 @@
 """Run small tasks in the driver's process instead of in workers of a Spark Connect server.
 
 Each session of a server starts Python workers of its own, which costs about three seconds of processor time. A driver
-of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take a Spark
-task one or two seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
+of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take Spark
+only one or two seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
 """
 
 import io

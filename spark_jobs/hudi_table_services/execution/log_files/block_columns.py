@@ -7,9 +7,9 @@ from hudi_table_services.execution.arrow_schema import conform
 
 
 def conform_block(rows: pa.Table, target: pa.Schema, what: str) -> pa.Table:
-    """Do the same as `conform`, and name the block in errors.
+    """Do the same as `conform`. If a type cannot be converted, name the block in the error.
 
-    A damaged schema of a block can have another type than the values, so the values do not fit the columns.
+    The reason can be damage: a damaged schema of a block can have another type than the values of the block.
 
     Args:
         what: name of the block.

@@ -58,7 +58,7 @@ def decode_columns(
 
 
 class _Cursor:
-    """Positions in all records. Columns must be read in their order."""
+    """Has one position in each record. Columns must be read in the order in which the records contain them."""
 
     def __init__(self, content: bytes, starts: Integers, ends: Integers) -> None:
         self._stream = io.BytesIO(content)

@@ -1,4 +1,4 @@
-"""Default values of columns, which a merge by `Fill.DEFAULTS` treats as values that were not given."""
+"""Find the default values of columns. A merge with `Fill.DEFAULTS` treats such a value as not given by the writer."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from hudi_table_services.model.schema import META_COLUMNS, StructType
 
 
 def column_defaults(rule: MergeRule, schema_json: str, schema: StructType) -> Mapping[str, pa.Scalar]:
-    """The defaults of the columns that are not null, by the name of the column; empty if the rule does not need them.
+    """Map the names of columns to their defaults, without null defaults. Empty if the rule does not need defaults.
 
     Args:
         schema_json: Avro schema of the table.

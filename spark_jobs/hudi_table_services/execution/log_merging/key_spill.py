@@ -1,4 +1,4 @@
-"""Divide log entries and keys of a base file into buckets by the hashes of the keys, as Arrow IPC files."""
+"""Divide log entries and keys of a base file into buckets by the hashes of the keys. Buckets are Arrow IPC files."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,7 +17,7 @@ from hudi_table_services.hudi_format.murmur_hash import key_blocks
 
 BUCKET_COUNT = 32
 LARGEST_DEPTH = 3
-"""Maximum number of times that a bucket can be divided again."""
+"""Maximum number of divisions of the same log entries: into buckets, and then of buckets that are still too large."""
 
 _FILTER_SIZE = 1 << 22
 _COMPRESSION = "lz4"
@@ -43,7 +43,7 @@ class KeySpill:
 
     @contextmanager
     def base(self, bucket: int) -> Iterator[Iterator[pa.Table]]:
-        """Open the keys of the base file that may be in the bucket's log entries, in file order."""
+        """Open, in file order, the keys of the base file that the bucket's log entries can have, too."""
         with _opened(self.folder / f"base-{bucket}.arrow") as tables:
             yield tables
 

@@ -57,7 +57,8 @@ class StagedRowChanges:
     """The keys that one task staged: for the record index, and for each secondary index whose entries change.
 
     Attributes:
-        depends_on_compaction: whether other keys are right as soon as a pending compaction of the file slice completes.
+        depends_on_compaction: whether the indexes need other keys as soon as a pending compaction of the file slice
+            completes.
     """
 
     keys: StagedKeys | None = None

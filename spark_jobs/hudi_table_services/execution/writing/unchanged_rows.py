@@ -45,7 +45,7 @@ class CompareTask:
         folder: staging folder for the rows that are not equal.
         data_schema: Arrow schema of the user's columns in the writer schema.
         current: slice that contains the stored rows.
-        changes: routed batches with rows that change this file group.
+        changes: staged batches with rows that change this file group.
     """
 
     storage: Storage
@@ -197,7 +197,7 @@ def _equal_values(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, wanted: Flags)
         wanted: mask of the rows whose result is used.
     """
     if pa.types.is_nested(ours.type):
-        # Arrow does not compare nested values. For Python, two NaN inside them differ; then the write keeps the row.
+        # Arrow does not compare nested values. For Python, two NaN inside them differ, so the write keeps such a row.
         found = np.zeros(len(ours), dtype=bool)
         rows = np.flatnonzero(wanted)
         indices = pa.array(rows)
