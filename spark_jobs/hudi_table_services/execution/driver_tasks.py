@@ -57,8 +57,8 @@ def run_in_driver(tasks: Sequence[TaskT], work: Callable[[TaskT], ResultT]) -> l
     """Run the tasks one after another in this process.
 
     Returns:
-        The results, or None if an error occurred that a retry may fix. In that case Spark must run the tasks, as it
-        repeats tasks that fail in a worker.
+        The results, or None if an error occurred that a retry can fix. In that case Spark must run the tasks, because
+        Spark repeats tasks that fail in a worker.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.

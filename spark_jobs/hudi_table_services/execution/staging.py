@@ -1,4 +1,4 @@
-"""Write and read staged files, which contain the rows of a batch as Arrow files on the table's own storage.
+"""Write and read staged files: Arrow files with the rows of a batch, on the table's own storage.
 
 The input is evaluated exactly once and written as Arrow IPC files. Every later step reads, by random access, only the
 rows and columns that it needs. Staged files have two advantages over a Spark shuffle (see

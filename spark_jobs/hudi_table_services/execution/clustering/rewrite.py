@@ -1,8 +1,8 @@
 """Rewrite the file slices of one clustering group into sorted files of even size.
 
 Rows keep their commit time, sequence number and key. The module counts the rows that it reads, and computes a checksum
-of their keys. Then the module reads the written files back from storage, and computes the same numbers for the written
-rows. `run.check_outcome` compares the numbers, to verify that no row was lost.
+of their keys. Then the module reads the written files back from storage, and computes the number and the checksum of
+the written rows. `run.check_outcome` compares the two results, to verify that no row was lost.
 """
 
 import time
@@ -174,7 +174,7 @@ class Input:
 
 
 def merged_columns(job: RewriteJob, *names: str) -> pa.Schema:
-    """Return the schema with which `open_input` reads only the named columns of log files, and those for the merge.
+    """Return the schema for `open_input` that has only the named columns, and those that a merge of log files needs.
 
     For a copy-on-write table, whose inputs have no log files, return all columns.
     """

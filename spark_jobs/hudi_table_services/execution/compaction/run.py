@@ -89,7 +89,7 @@ def sorted_outcomes(outcomes: Sequence[CompactedSlice | FailedSlice], what: str)
 def attempt_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice | FailedSlice:
     """Merge one slice, on an executor. Return an error as a value, so that the error does not end other tasks.
 
-    Raise only InstantVanishedError, after which the other tasks have no plan to execute either.
+    Raise InstantVanishedError nevertheless, because then the other tasks have lost the plan, too.
     """
     for tries_left in reversed(range(_TRIES)):
         try:

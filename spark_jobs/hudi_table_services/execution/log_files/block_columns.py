@@ -9,7 +9,7 @@ from hudi_table_services.execution.arrow_schema import conform
 def conform_block(rows: pa.Table, target: pa.Schema, what: str) -> pa.Table:
     """Do the same as `conform`. If a type cannot be converted, name the block in the error.
 
-    The reason can be damage: a damaged schema of a block can have another type than the values of the block.
+    A possible reason is that the schema of the block is damaged, and states another type than that of the values.
 
     Args:
         what: name of the block.

@@ -59,7 +59,7 @@ def entries_of_delete_block(
 
 
 def _values(rule: MergeRule, record: DeleteRecord, ordering: pa.Schema, what: str) -> _Values | None:
-    """Return the ordering values of a record, one for each ordering column; None if it deletes unconditionally."""
+    """Return the ordering values of a record, one for each ordering column; None for an unconditional delete."""
     given = record.ordering
     if given is None or given.is_unconditional or not rule.ordering_fields:
         return None

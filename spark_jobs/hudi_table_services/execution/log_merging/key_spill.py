@@ -17,7 +17,8 @@ from hudi_table_services.hudi_format.murmur_hash import key_blocks
 
 BUCKET_COUNT = 32
 LARGEST_DEPTH = 3
-"""Maximum number of divisions of the same log entries: into buckets, and then of buckets that are still too large."""
+"""How often the same log entries are divided at most: first into buckets, and then, if a bucket is still too large,
+into smaller buckets."""
 
 _FILTER_SIZE = 1 << 22
 _COMPRESSION = "lz4"
@@ -43,7 +44,7 @@ class KeySpill:
 
     @contextmanager
     def base(self, bucket: int) -> Iterator[Iterator[pa.Table]]:
-        """Open, in file order, the keys of the base file that the bucket's log entries can have, too."""
+        """Open, in file order, the keys of the base file that can also occur in the bucket's log entries."""
         with _opened(self.folder / f"base-{bucket}.arrow") as tables:
             yield tables
 

@@ -1,8 +1,8 @@
 """Find the rows of some keys of a file slice, as readers see the rows before and after a write adds a log file.
 
-For an index of the metadata table, a write must know in which version a row exists, and the values of indexed columns.
-The module merges the slice by the rule that readers use. So a late row that loses against the stored row changes no
-index.
+To update an index of the metadata table, a write must know whether each row exists before and after it, and the values
+of indexed columns at both times. The module merges the slice by the rule that readers use. So a late row that loses
+against the stored row changes no index.
 """
 
 from collections.abc import Iterator, Sequence

@@ -40,9 +40,8 @@ class IndexedSlice:
 
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Picklable function that writes records into the base file of the file group with the given number.
-
-Executors can repeat a call."""
+"""Picklable function that writes records into the base file of the file group with the given number. Executors can
+repeat a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

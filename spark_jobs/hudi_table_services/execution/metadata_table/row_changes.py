@@ -133,7 +133,7 @@ class RowChangeStager:
     def replaced(self, before: pa.Table, after: pa.Table) -> None:
         """Stage the difference between the rows of some keys before and after the commit.
 
-        Unlike in `updated`, the tables may have different keys, and several rows with one key.
+        Unlike in `updated`, the tables can have different keys, and several rows with one key.
         """
         old, new = before[RECORD_KEY], after[RECORD_KEY]
         self._keys.add_deleted(_without(old, new))

@@ -2,7 +2,7 @@
 
 Each task writes its keys into a file of the job's staging folder, and returns only the path and counts. If the tasks
 returned the keys themselves, the driver would need memory for all keys, and Spark limits the size of results. The
-staged rows of the input cannot replace these files, because they do not contain the keys that a merge deletes, and
+staged rows of the input cannot replace these files, because the staged rows lack the keys that a merge deletes, and
 because a clustering can run without staged rows.
 
 A staged file is an Arrow IPC file. Each of its record batches contains the keys of one file group of the record index.

@@ -129,7 +129,7 @@ def _not_started(error: Exception) -> ExecutionFailedError:
 def _require_java() -> None:
     """Refuse to start Spark without Java, because without Java, Spark's start script prints errors of the shell.
 
-    Like the script, this function searches Java in `JAVA_HOME` or, if the variable is not set, on the PATH.
+    Like the script, this function searches for Java in `JAVA_HOME` or, if the variable is not set, on the PATH.
     """
     home = os.environ.get("JAVA_HOME", "")
     is_found = shutil.which("java", path=str(Path(home, "bin")) if home else None) is not None

@@ -51,8 +51,8 @@ SearchResult = set[FileGroupId] | UnusableMetadataTable
 class IndexGroups(Protocol):
     """Some file groups of the record index, with consecutive numbers. The object can be pickled.
 
-    The class that implements this protocol is in `storage.metadata_table.record_locations`, because it is created from
-    the timeline of the table, which `execution` does not read.
+    The class that implements this protocol is in `storage.metadata_table.record_locations`, because the creation of its
+    objects needs the timeline of the table, which `execution` does not read.
     """
 
     @property
@@ -95,7 +95,10 @@ class IndexSearchTask:
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroups:
-    """Some batches, and the file groups of the record index that can have their keys; the hash of a key decides."""
+    """Some batches, and the file groups of the record index that can have their keys.
+
+    The hash of a key determines its file group in the index.
+    """
 
     batches: tuple[StagedBatch, ...]
     groups: IndexGroups

@@ -132,7 +132,7 @@ def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
     """Cast timestamps without time zone to timestamps with time zone, as times in Spark's session time zone.
 
     Args:
-        columns: columns of the frame with the wanted types. Only the types of timestamps can differ from the frame.
+        columns: columns of the frame with the wanted types. Only timestamps can have other types than in the frame.
     """
     from pyspark.sql.types import StructType as SparkStructType
 

@@ -134,7 +134,7 @@ def _parquet_columns(file: SourceFile) -> SourceColumns:
 def _with_partition_columns(found: SourceColumns, added: Sequence[str]) -> SourceColumns:
     """Add the columns in the names of folders. Such a column replaces the column of the file with the same name.
 
-    Names are the same if they differ only in case.
+    Two names that differ only in case count as the same name.
     """
     by_lower_case = {name.lower(): name for name in added}
     names = tuple(by_lower_case.pop(name.lower(), name) for name in found.names)

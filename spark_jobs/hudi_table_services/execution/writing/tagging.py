@@ -43,7 +43,7 @@ _TAG_SCHEMA = pa.schema(
         pa.field("deleted", pa.bool_()),
     ]
 )
-"""Columns of a tag, which identifies a row of a staged file, and where the table has the row's key.
+"""Columns of a tag, which records a row of a staged file and the place of the row's key in the table.
 
 - ``base_row``: row number in the base file; -1 if only log files have the key.
 - ``loses``: whether the stored row stays although the incoming row would move to another partition.

@@ -115,7 +115,7 @@ def compare(task: CompareTask) -> ComparedRows:
     """Compare the changes of one file group with its base file, on an executor."""
     base_file, path = task.current.base_file, task.current.base_file_path
     if base_file is None or path is None or task.current.log_files:
-        # With log files, the base file may not contain the current version of a row.
+        # With log files, the base file does not always contain the current version of a row.
         return ComparedRows(task.changes, 0)
     reader = StagedReader(task.storage)
     incoming = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
