@@ -65,7 +65,7 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
 
 
 def rows_per_batch(file: pq.ParquetFile) -> int:
-    """Return the number of rows per batch: the fewer, the larger the encoded rows are. So a batch fits into memory."""
+    """Return the number of rows per batch. Large encoded rows reduce this number, so that a batch fits into memory."""
     metadata = file.metadata
     encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     row_bytes: int = max(1, encoded_bytes // max(1, metadata.num_rows))

@@ -24,7 +24,7 @@ _BYTES_OF_A_TASK = 80 << 10
 """Cost of opening the files of a slice: the number of bytes that a task writes in the same time."""
 
 _TRIES = 2
-"""How often a task tries to merge its slice, if the error may be a short failure of the storage."""
+"""How often a task tries to merge its slice, if a retry can fix the error, such as a short failure of the storage."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ SUPERSEDED = -1
 
 @dataclass(frozen=True, slots=True)
 class BaseFileRef:
-    """A live base file, with the log files of its slice, that may have keys of the batch.
+    """A live base file that may have keys of the batch, with the log files of its slice.
 
     Attributes:
         path: path of the base file; empty if the slice has only log files.
