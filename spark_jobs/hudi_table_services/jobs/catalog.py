@@ -53,7 +53,7 @@ def sync_catalog(
     """Sync the catalog that the request names. If the catalog is up to date, the job changes nothing.
 
     The job plans the changes of all tables before it makes the first change. It also syncs tables that this release
-    cannot write, such as merge-on-read tables.
+    reads but cannot write, such as tables of version 5.
 
     Args:
         catalog: client of the catalog; the caller closes the client. None means that the job connects to the catalog.

@@ -1,4 +1,4 @@
-"""The clock, and instant times. Storage and jobs receive a `Clock` as an argument; planners never read the time."""
+"""Read the clock, and convert instant times. Storage and jobs receive a `Clock`; planners never read the time."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo

@@ -27,8 +27,8 @@ class Visibility:
             contain these times.
         has_own_log_instants: whether the name of a log file contains the time of the delta commit that wrote the file
             (table version 8 and later).
-        as_of: latest requested time that readers see, as for a time-travel query of Hudi; None for no limit. Then
-            `completed` and `pending_compactions` contain no later times.
+        as_of: latest requested time that readers see, as for a time-travel query of Hudi; None for no limit. With a
+            limit, `completed` and `pending_compactions` contain no later times.
     """
 
     completed: Mapping[str, str]
@@ -61,7 +61,7 @@ class Visibility:
         )
 
     def visible_from(self, instant_time: str) -> str:
-        """Completion time of an instant on the active timeline, or that `knowing` added; else the requested time."""
+        """Return the completion time if the active timeline or `knowing` provides it; otherwise the requested time."""
         return self.completed.get(instant_time, instant_time)
 
     def knowing(self, completions: Mapping[str, str]) -> "Visibility":
@@ -88,10 +88,12 @@ def first_write_time(timeline: Timeline) -> str | None:
 
 
 def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility) -> frozenset[str]:
-    """Archived delta commits whose completion times decide to which slice their log files belong.
+    """Return the archived delta commits whose completion times decide to which slices their log files belong.
 
-    Such a delta commit was requested before the newest visible base file of a file group with its log file. The files
-    are those of one partition of a table whose log files have their own instants.
+    Such a delta commit was requested before the newest visible base file of the file group of its log file.
+
+    Args:
+        files: files of one partition. The names of its log files must contain the time of their delta commit.
     """
     files = tuple(files)
     if visibility.completed.keys() >= _instants_of_logs(files):
@@ -254,8 +256,8 @@ def logs_by_slice(
 ) -> dict[str, list[LogFile]]:
     """Map the base instant time of each slice of a file group to its visible log files.
 
-    As in `latest_slices`, log files with the name of a pending compaction of table version 6 belong to the latest slice
-    before the compaction, because readers merge both slices.
+    In table version 6, the name of a log file can contain the time of a pending compaction. As in `latest_slices`, such
+    a log file belongs to the latest slice before the compaction, because readers merge both slices.
 
     Args:
         base_times: instant times of the visible base files of the file group.

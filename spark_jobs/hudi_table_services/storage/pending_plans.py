@@ -1,4 +1,4 @@
-"""Pending plans of table services on the timeline. Each plan reserves its file groups while it is pending."""
+"""Read the pending plans of table services. Each plan reserves its file groups while it is pending."""
 
 from contextlib import suppress
 
@@ -79,7 +79,7 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """Return a phrase that names an inflight write, for each file group that the write rewrites or replaces.
+    """Map each file group that an inflight write rewrites or replaces to a phrase that names this write.
 
     The inflight file of each write names the file groups. Writes that only add file groups are not included.
     """

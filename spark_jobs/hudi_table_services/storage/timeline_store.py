@@ -200,7 +200,7 @@ class TimelineStore:
             self._storage.delete(self.path_of(self._in_state(instant, state)))
 
     def remove_completed(self, instant: Instant) -> None:
-        """Delete the completed file of an instant that is being undone. Delete the instant's other files afterwards."""
+        """Delete the completed file of an instant that is being undone. The caller then deletes its other files."""
         self._storage.delete(self.path_of(instant))
 
     def state_files(self) -> Mapping[Instant, StoredObject]:
@@ -323,7 +323,7 @@ class TimelineStore:
         repeats the creation, and the repeated creation fails because the file exists.
 
         This method returns if this writer created the file; otherwise it raises an error. An empty file does not show
-        which writer created it.
+        which writer created it, so if an empty file existed already, the method raises an error.
         """
         exists_already = isinstance(error, ObjectExistsError)
         try:

@@ -156,6 +156,6 @@ def _oldest_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
 
 
 def _first_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """`first_write_time` of the active timeline after archival. From this write on, the timeline has no gaps."""
+    """Return the `first_write_time` of the active timeline after archival. From that time on, no write is missing."""
     leaving = set(plan.instants)
     return first_write_time(Timeline(tuple(i for i in timeline if i not in leaving))) or ""

@@ -10,7 +10,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[str, ...]:
-    """Return the sorted paths of the files that these groups name and that do not exist.
+    """Return the paths of the files that the groups name but that do not exist, in alphabetical order.
 
     Cleans of this project keep the files of pending plans, so a missing file is lost, unless a clean by Hudi, a
     rollback or a restore deleted it.

@@ -1,4 +1,4 @@
-"""Differences between the files that a metadata table lists and the files in the folders."""
+"""Find the differences between the files that a metadata table lists and the files in the folders."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

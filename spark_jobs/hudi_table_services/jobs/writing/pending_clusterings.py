@@ -189,7 +189,7 @@ def _replace_plan(
 def _split_groups(
     plan: Clustering, file_groups: Collection[FileGroupId]
 ) -> tuple[tuple[ClusteringGroup, ...], tuple[ClusteringGroup, ...]]:
-    """Groups of the plan that contain one of the file groups, and the other groups."""
+    """Split the groups of the plan into groups that contain one of the file groups, and the other groups."""
     wanted = frozenset(file_groups)
     to_release = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
     return to_release, tuple(group for group in plan.plan.groups if group not in to_release)

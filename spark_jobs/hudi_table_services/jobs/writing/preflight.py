@@ -53,7 +53,7 @@ _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedWrite:
-    """Findings of the checks about a write that the checks accept.
+    """Findings about a write that passed the checks.
 
     Attributes:
         notes: a sentence for each check that was not possible in this process.
@@ -132,7 +132,7 @@ def _settings_with_header_advice(
     columns: SourceColumns,
     source: SourceSpec,
 ) -> WriteSettings | KeyGeneratorConfig:
-    """Return the result of `_settings`. If a CSV file has a header that is not read, its error says only so."""
+    """Return the result of `_settings`. If it fails because a CSV header is not read, advise to read the header."""
     try:
         return _settings(storage, options, config, columns, source)
     except InvalidRequestError as refusal:

@@ -1,4 +1,4 @@
-"""A partition of a metadata table that was compared with the timelines of the metadata table and of the table."""
+"""Open a partition of a metadata table, and compare it with the timelines of the metadata table and the table."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace

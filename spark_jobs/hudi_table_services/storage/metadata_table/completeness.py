@@ -42,7 +42,7 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
 
 
 def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> list[str]:
-    """Later delta commits whose instant in the table was deleted, although the delta commit was not.
+    """Return the later delta commits (see `later_instants`) that still exist although their instant was deleted.
 
     A write first requests its instant in the table and then begins its delta commit. A job that undoes the write first
     deletes the delta commit and then the instant. So if timelines that are loaded later contain the delta commit but
@@ -66,7 +66,8 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
     """Delta commits that a compaction merged into a base file, but whose instants the table has not completed.
 
-    Readers that use the table's loaded timeline cannot ignore the records of these delta commits. See `later_instants`.
+    Readers that use the table's loaded timeline cannot ignore the records of these delta commits, because the base file
+    contains them. See `later_instants`.
     """
     # A slice without a base file can be younger than the delta commit: a later write created its file group.
     bases = {s.base_instant_time for s in slices if s.base_file is not None}
@@ -174,7 +175,10 @@ def expected_files(
 
 
 def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]) -> list[str]:
-    """Names of expected files that do not exist or are too short. Writers of table version 6 may append to a file."""
+    """Return the names of expected files that do not exist or are too short.
+
+    A file can be longer than expected, because writers of table version 6 append to files.
+    """
     sizes = {stored.name: stored.size_bytes for stored in present}
     return [file.name for file in expected if sizes.get(file.name, -1) < file.size_bytes]
 
@@ -289,7 +293,10 @@ def _newest_time(timeline: Timeline) -> str:
 
 
 def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
-    """Whether this delta commit was requested while a restore was running, as restores do from table version 8 on."""
+    """Whether a restore was running when the delta commit was requested.
+
+    From table version 8 on, a restore requests such a delta commit to repair the metadata table.
+    """
     return any(
         i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
         for i in data.completed
@@ -313,7 +320,7 @@ def _is_initial_of_old_format(instant_time: str) -> bool:
 
 
 def _built_at(table: MetadataTable) -> str:
-    """Return a time, ``"9"`` if unknown. The metadata table should contain every write that completed after it."""
+    """Return a time, or ``"9"``. The metadata table should contain every write that completed after this time."""
     built = [
         i.visible_from if table.has_own_log_instants else i.requested_time
         for i in table.timeline.completed

@@ -57,7 +57,7 @@ class RecordIndexGroups:
     def locate(
         self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
     ) -> set[FileGroupId] | UnusableMetadataTable:
-        """File groups of the table in which the record index locates the keys, or why the record index cannot be used.
+        """Return the file groups in which the record index locates the keys, or why the record index cannot be used.
 
         Some of these file groups may not be live: after a write that replaced file groups, Hudi deletes only the keys
         that the write did not write again.
@@ -65,8 +65,9 @@ class RecordIndexGroups:
         The method returns early when it has found all file groups in `enough`. Damage in the rest of the files is then
         not noticed.
 
-        Memory: the keys, and the log files of one file group. Equal records are decoded once, because a record does not
-        contain its key, and a commit writes equal records for all keys of a file group.
+        Memory: the keys, and the log files of one file group. Equal records are decoded only once. Many records are
+        equal, because a record does not contain its key, and a commit writes the same record for all keys of a file
+        group.
 
         Args:
             keys: for each of these file groups, the keys that belong to it, as UTF-8.

@@ -21,8 +21,8 @@ def merge_records(older: MetadataRecord, newer: MetadataRecord) -> MetadataRecor
     """The record that results from an older and a newer record of one key.
 
     Lists of files are united. Statistics of a column are united, unless one record is marked as deleted or the newer
-    bounds are tight. Otherwise the newer record replaces the older record. The result may contain marks of deletions;
-    see `without_deletions`.
+    bounds are tight. In all other cases, the newer record replaces the older record. The result can contain marks of
+    deletions; see `without_deletions`.
 
     Raises:
         MalformedMetadataError: the two records cannot belong to one key.

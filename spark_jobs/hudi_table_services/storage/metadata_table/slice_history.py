@@ -1,4 +1,4 @@
-"""All file slices of a partition of a metadata table, for cleaning the metadata table."""
+"""Find all file slices of a partition of a metadata table, for cleaning the metadata table."""
 
 from bisect import bisect_right
 from collections import defaultdict
