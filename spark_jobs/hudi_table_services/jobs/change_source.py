@@ -68,7 +68,10 @@ class ChangeSource:
 
     @property
     def read_options(self) -> Mapping[str, str]:
-        """Return the options of the read. By default, the read ends before a pending write, for a later load."""
+        """Return the options of the read.
+
+        By default, the read ends before the first pending write. A later load reads this write.
+        """
         return {HOLES_POLICY.key: HolesPolicy.BLOCK.value, **self.options}
 
     @classmethod

@@ -34,7 +34,7 @@ def with_nearby_tables(
     except HudiTableServiceError:
         _LOG.debug("The folders near %s cannot be listed.", base_path, exc_info=True)
         return error
-    # The path may be right although it contains no table: its first load may have failed. So keep the hint of the error.
+    # The path can be right although it contains no table, if its first load failed. So keep the hint of the error.
     hint = f"Did you mean {similar}? If not, {error.hint[:1].lower()}{error.hint[1:]}"
     return TableNotFoundError(error.message, hint=hint) if similar else error
 

@@ -53,7 +53,7 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Return bounds for archival, so that readers see the same rows after it as before it.
+    """Return bounds for archival, so that readers see the same rows afterwards as before.
 
     Three kinds of files need a bound: files of replaced file groups that no clean has deleted, files of writes that
     never completed, and log files whose file slice depends on a completion time (see `_bounds_of_overtaken`). Every

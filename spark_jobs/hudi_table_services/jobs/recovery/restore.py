@@ -373,7 +373,10 @@ class _RestoreJob:
         return self._table.timeline_store.commit_metadata(instant).partition_to_replace_file_ids or {}
 
     def _done_before(self, timeline: Timeline) -> tuple[Instant, tuple[str, ...]] | None:
-        """Return the completed restore of this request, if any, and the partitions of the metadata table to build again."""
+        """Return the completed restore of this request, and the partitions of the metadata table that it dropped.
+
+        The result is None if no restore of this request is completed.
+        """
         for instant in timeline.completed:
             if instant.action is Action.RESTORE:
                 content = self._table.timeline_store.read_requested(instant)

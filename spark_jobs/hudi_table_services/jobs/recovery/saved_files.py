@@ -72,9 +72,11 @@ def _seen_at(timeline: Timeline, savepoint: Instant) -> str:
 def require_inputs(
     table: TableAccess, timeline: Timeline, savepoint: Instant, chosen: Sequence[Instant]
 ) -> None:
-    """Check that files exist which a compaction merged, if it began before readers saw the savepointed commit.
+    """Check that the input files of early compactions exist.
 
-    A savepoint of Hudi does not keep the merged files if the compaction completed before the savepoint was created.
+    An early compaction began before readers saw the savepointed commit. If the restore undoes the compaction, readers
+    need its input files again. A savepoint of Hudi does not keep these files if the compaction completed before the
+    savepoint was created.
 
     Args:
         chosen: instants that the restore undoes.

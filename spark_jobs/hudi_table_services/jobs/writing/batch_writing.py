@@ -110,8 +110,8 @@ def collected_facts(
     """Collect the facts that the metadata table needs about the files of a write.
 
     Args:
-        replaced: slices that the write replaces. Their keys are removed from the record index and the secondary indexes,
-            except keys that the write adds again.
+        replaced: slices that the write replaces. The record index and the secondary indexes lose the keys of these
+            slices, except keys that the write adds again.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.

@@ -25,7 +25,10 @@ def own_commit(
 
 
 def own_archived_commit(table: TableAccess, request: UpsertRequest, report: Report) -> JobResult | None:
-    """Return the result of this request's archived commit, or None. A generated request id is new, so skip the search."""
+    """Return the result of this request's archived commit, or None.
+
+    If the job generated the request id, no archived commit contains the id, so the function does not search for it.
+    """
     if not request.can_be_repeated:
         return None
     found = ArchivedTimeline(table.storage, table.config).find_request(request.request_id)

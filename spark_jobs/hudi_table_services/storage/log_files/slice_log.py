@@ -1,4 +1,4 @@
-"""Find the valid blocks in the log files of a table's file slice, in merge order."""
+"""Find the valid blocks of a file slice, in merge order. For metadata tables, see `metadata_table.log_changes`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

@@ -320,7 +320,7 @@ def _is_initial_of_old_format(instant_time: str) -> bool:
 
 
 def _built_at(table: MetadataTable) -> str:
-    """Return a time, or ``"9"``. The metadata table should contain every write that completed after this time."""
+    """Return a time, ``"9"`` if unknown. The metadata table should contain every write that completed after that."""
     built = [
         i.visible_from if table.has_own_log_instants else i.requested_time
         for i in table.timeline.completed

@@ -1,4 +1,4 @@
-"""Find the instants whose blocks in a metadata table's log files are valid, from the timelines alone.
+"""Find the instants whose blocks in a metadata table's log files are valid, from the timelines of both tables.
 
 A write completes in the metadata table before it completes in the table. Until the write completes in the table, which
 never happens if the writer dies in between, readers must ignore the records of the write in the metadata table

@@ -57,7 +57,7 @@ class RecordIndexGroups:
     def locate(
         self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
     ) -> set[FileGroupId] | UnusableMetadataTable:
-        """Return the file groups in which the record index locates the keys, or why the record index cannot be used.
+        """Return the file groups of the table in which the record index locates the keys, or why the index is unusable.
 
         Some of these file groups may not be live: after a write that replaced file groups, Hudi deletes only the keys
         that the write did not write again.
