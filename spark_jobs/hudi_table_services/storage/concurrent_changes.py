@@ -62,7 +62,7 @@ def load_commit_changes(
 def load_completed_changes(
     store: TimelineStore, before: Timeline, after: Timeline
 ) -> tuple[ConcurrentChange, ...]:
-    """Writes that became visible between two loads of the timeline."""
+    """Return the writes that became visible between two loads of the timeline."""
     known = {i.identity for i in before.completed_writes}
     return tuple(_completed(store, i) for i in after.completed_writes if i.identity not in known)
 
@@ -124,7 +124,10 @@ def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> li
 
 
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of the instants that a rollback or restore undoes; None if no readable file lists them."""
+    """Return the requested times of the instants that a rollback or restore undoes.
+
+    The result is None if no readable file lists the instants.
+    """
     try:
         if undo.action is Action.ROLLBACK and undo.is_completed:
             return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)

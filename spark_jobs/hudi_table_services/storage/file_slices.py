@@ -76,7 +76,7 @@ def visibility_of(snapshot: TableSnapshot) -> Visibility:
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write without a savepoint, or of the first write if all writes have savepoints.
+    """Return the requested time of the first write without a savepoint, or of the first write if all have savepoints.
 
     Pending writes count, because archival stops at a pending write. Commits with savepoints do not count, because
     archival can keep a commit with a savepoint and archive later writes. Other actions do not count, because archival
@@ -111,7 +111,7 @@ def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility)
 
 
 def _instants_of_logs(files: Iterable[StoredObject]) -> set[str]:
-    """The instants in the names of log files. Other hidden files add text that is no instant."""
+    """Return the instants in the names of log files. Other hidden files add text that is no instant."""
     hidden = [name for stored in files if (name := stored.name).startswith(".") and ".log." in name]
     return {name.partition(".log.")[0].rpartition("_")[2] for name in hidden}
 
@@ -127,7 +127,7 @@ def latest_slices(
     replaced: Collection[str],
     pick: PickFile,
 ) -> tuple[FileSlice, ...]:
-    """Latest visible slice of each file group, sorted by file id.
+    """Return the latest visible slice of each file group, sorted by file id.
 
     Args:
         replaced: ids of the partition's file groups that were replaced by completed replace commits.
@@ -192,7 +192,7 @@ def _base_file(partition_path: str, candidates: _Candidates, pick: PickFile) -> 
 def _with_logs(
     group_id: FileGroupId, base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> FileSlice | None:
-    """The latest slice; None if no file of the file group is visible."""
+    """Return the latest slice; None if no file of the file group is visible."""
     if not logs and base is not None:
         return FileSlice(file_group_id=group_id, base_instant_time=base.instant_time, base_file=base)
     if visibility.has_own_log_instants:
@@ -211,7 +211,7 @@ def _with_logs(
 def _logs_by_completion(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Base instant time and log files of the latest slice, for table version 8 and later.
+    """Return base instant time and log files of the latest slice, for table version 8 and later.
 
     The slice contains the log files of delta commits that completed at or after the requested time of the base file.
     The completion time decides only to which slice a log file belongs. Within a slice, log files are sorted by
@@ -229,7 +229,7 @@ def _logs_by_completion(
 def _logs_by_name(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Base instant time and log files of the latest slice, for table version 6.
+    """Return base instant time and log files of the latest slice, for table version 6.
 
     The names of log files contain the base instant time of their slice. A scheduled compaction starts a new slice at
     its own requested time. Until the compaction completes, readers merge the new slice with the previous slice.
@@ -288,7 +288,7 @@ def _slice_without_base(
     logs: Collection[LogFile],
     visibility: Visibility,
 ) -> str:
-    """Base instant time of log files whose own slice has no base file, or is a pending compaction."""
+    """Return the base instant time for log files whose own slice has no base file, or is a pending compaction."""
     first = min(log.instant_time for log in logs)
     if visibility.has_own_log_instants:
         return first

@@ -70,7 +70,7 @@ def _parent(path: str) -> str:
 
 
 def _tables_in(path: str, options: Mapping[str, str] | None) -> list[str]:
-    """Names of the folders that contain a table, among the first folders of a path."""
+    """Return the names of the folders that contain a table, among the first folders of a path."""
     storage = open_storage(path, options)
     names = sorted(storage.list_folder().folders)[:_EXAMINED_FOLDERS]
     return [name for name in names if storage.exists(join_path(name, PROPERTIES))]

@@ -128,7 +128,7 @@ class TimelineStore:
         return decode_commit_metadata(self.read(instant))
 
     def new_instant_time(self) -> str:
-        """A time later than every time on the timeline and every time that this process generated before."""
+        """Return a time later than every time on the timeline and every time that this process generated before."""
         return self._time_after(self._state_files())
 
     def request(self, action: Action, content: bytes = b"", requested_time: str | None = None) -> Instant:
@@ -267,7 +267,7 @@ class TimelineStore:
         return False
 
     def _parsed(self, stored: StoredObject) -> Instant | None:
-        """The instant of a state file; None for names that Hudi ignores too, such as temporary files."""
+        """Return the instant of a state file; None for names that Hudi ignores too, such as temporary files."""
         try:
             instant = Instant.from_file_name(stored.name, self._layout)
         except MalformedFileNameError:

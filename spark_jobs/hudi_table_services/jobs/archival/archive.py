@@ -150,7 +150,10 @@ class _ArchiveJob:
 
 
 def _oldest_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """Requested time of the first write that stays on the active timeline, even if only a savepoint keeps the write."""
+    """Return the requested time of the first write that stays on the active timeline.
+
+    The write counts even if it stays only because of a savepoint.
+    """
     leaving = set(plan.instants)
     return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
 

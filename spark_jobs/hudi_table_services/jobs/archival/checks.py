@@ -42,7 +42,10 @@ def archival_facts(
 
 
 def _metadata_compacted_at(table: TableAccess) -> str:
-    """Requested time of the metadata table's last compaction; only a compaction creates a ``commit`` in that table."""
+    """Return the requested time of the metadata table's last compaction.
+
+    Only a compaction creates a ``commit`` in that table.
+    """
     found = [
         stored.name.partition(".")[0].partition("_")[0]
         for folder in _METADATA_TIMELINES

@@ -281,7 +281,10 @@ class _CleanJob:
         return PinnedFiles(savepointed=savepointed, planned=planned), frozenset(kept)
 
     def _changed_partitions(self, view: _TimelineView) -> frozenset[str] | None:
-        """Partitions that can contain files that became outdated after the last clean; None means all partitions."""
+        """Return the partitions in which files may have become outdated since the last clean.
+
+        None means all partitions.
+        """
         options, before, earliest = self._options.clean, view.before, view.retention.earliest
         if options.partition_regex or options.partitions_selected or not options.is_incremental:
             return None

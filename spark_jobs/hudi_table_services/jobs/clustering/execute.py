@@ -278,7 +278,7 @@ class ClusteringExecution:
         return _Work(clustering, settings, snapshot, groups, group_tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups whose files are current, and are not being changed by other writers.
+        """Return the groups whose files are current, and are not being changed by other writers.
 
         Raises:
             FileGroupConflictError: there is no such group.

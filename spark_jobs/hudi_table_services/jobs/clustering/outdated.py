@@ -28,7 +28,7 @@ def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[
 
 
 def no_group_left(instant_time: str, missing: tuple[str, ...]) -> FileGroupConflictError:
-    """The error of an execution that has to drop every group of its plan.
+    """Return the error of an execution that has to drop every group of its plan.
 
     Args:
         missing: result of `missing_files` for the groups of the plan.
@@ -45,7 +45,7 @@ def no_group_left(instant_time: str, missing: tuple[str, ...]) -> FileGroupConfl
 
 
 def reason_of_cancellation(instant_time: str, missing: tuple[str, ...]) -> str:
-    """Why an execution cancelled its plan.
+    """Return why an execution cancelled its plan.
 
     Args:
         missing: result of `missing_files` for the groups of the plan.

@@ -254,7 +254,10 @@ class _ScheduleJob:
 
 
 def _commits_with_files(snapshot: TableSnapshot) -> frozenset[str]:
-    """Requested times of writes with live files. Empty for merge-on-read tables, where a commit can be a compaction."""
+    """Return the requested times of the writes with live files.
+
+    The result is empty for merge-on-read tables, where a commit can be a compaction.
+    """
     if snapshot.config.table_type is not TableType.COPY_ON_WRITE:
         return frozenset()
     return frozenset(s.base_instant_time for s in snapshot.all_slices)

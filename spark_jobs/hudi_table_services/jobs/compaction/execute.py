@@ -307,7 +307,7 @@ def _joined(found: Mapping[str, ReadAmplification]) -> ReadAmplification:
 
 
 def _facts(found: MergedSlices, wanted: FactsToCollect) -> CollectedFacts:
-    """Facts for the metadata table. A compaction moves no key to another file group, so it stages no keys."""
+    """Collect facts for the metadata table. A compaction moves no key to another file group, so it stages no keys."""
     return CollectedFacts.of(wanted, [each.statistics for each in found.merged], keys=())
 
 

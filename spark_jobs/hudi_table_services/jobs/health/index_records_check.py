@@ -59,7 +59,7 @@ class VisibleFiles:
     def of(
         cls, snapshot: TableSnapshot, listed: Mapping[str, tuple[StoredObject, ...]], visibility: Visibility
     ) -> "VisibleFiles":
-        """The base files in the listing of all folders."""
+        """Select the base files in the listing of all folders."""
         return cls(
             all_versions=tuple(
                 stored

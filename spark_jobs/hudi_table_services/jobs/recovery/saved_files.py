@@ -51,8 +51,8 @@ def _is_later_log(table: TableAccess, timeline: Timeline, savepoint: Instant, na
     """Whether a file is a log file of a later delta commit, which a restore deletes.
 
     A savepoint of Hudi also names the later log files of its file slices. From table version 8 on, the name of a log
-    file contains the time of its delta commit. A later delta commit that is no longer on the timeline was undone by an
-    earlier restore, so its log file may be missing too.
+    file contains the time of its delta commit. If an earlier restore undid this delta commit, it is no longer on the
+    timeline, and its log file counts as later too.
     """
     has_own_instants = table.config.table_version.has_own_log_instants
     instant_time = instant_in_file_name(name) or ""

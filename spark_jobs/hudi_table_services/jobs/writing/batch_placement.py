@@ -134,7 +134,7 @@ def without_unchanged_rows(
 def lookup_for(
     spark: "SparkSession", options: WriteOptions, settings: WriteSettings, config: TableConfig
 ) -> IndexLookup:
-    """Settings of the key lookup, with as many tasks as the cluster can run at the same time.
+    """Return the settings of the key lookup, with as many tasks as the cluster can run at the same time.
 
     Raises:
         InvalidRequestError: see `bucket_hash`.
@@ -187,7 +187,7 @@ def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -
 
 
 def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
-    """Input of Hudi's own record size estimate: bytes and rows of the latest commits (see `hudi_record_size`)."""
+    """Return the input of Hudi's record size estimate: bytes and rows of the latest commits; see `hudi_record_size`."""
     store, wanted = table.timeline_store, options.file_sizing.estimator_max_commits
     found: list[CommitTotals] = []
     for instant in reversed(timeline.completed_writes):

@@ -75,7 +75,7 @@ def check_bucket_index(
     """Refuse a write with the bucket index if its options contradict the file groups of the table.
 
     The function examines the file groups in the partitions of the batch. If these partitions are empty or overwritten,
-    it examines other partitions. It accepts an overwrite of the whole table with any options.
+    it examines other partitions. An overwrite of the whole table can have new options, so no file group is examined.
 
     Args:
         partition_paths: partitions of the batch.

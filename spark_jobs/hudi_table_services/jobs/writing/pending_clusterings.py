@@ -130,7 +130,7 @@ def preview_release(
 
 
 def _plans_of(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
-    """Pending clusterings that reserve one of the file groups."""
+    """Return the pending clusterings that reserve one of the file groups."""
     timeline = table.load_timeline()
     if not timeline.pending:
         return []

@@ -69,7 +69,7 @@ def searched_files(
     options: WriteOptions,
     lookup: IndexLookup,
 ) -> SearchedFiles:
-    """The file slices to search: those that the record index names, or all slices of the snapshot.
+    """Return the file slices to search: those that the record index names, or all slices of the snapshot.
 
     If the snapshot was listed from the metadata table, its sizes of log files are those that the commits recorded, and
     the search notices a shorter file. Otherwise, this function compares the listed sizes with the recorded sizes.

@@ -44,7 +44,9 @@ class HistoryStore:
         self._manifests.delete_unreferenced(manifests_retained)
 
     def entries(self, since: str = "") -> tuple[HistoryEntry, ...]:
-        """Entries of all history files whose last requested time is `since` or later: each entry once, oldest first.
+        """Return the entries of all history files whose last requested time is `since` or later.
+
+        Each entry is returned once. The oldest entry is the first.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.
@@ -57,7 +59,7 @@ class HistoryStore:
         return tuple(found[key] for key in sorted(found))
 
     def identities(self, since: str) -> frozenset[tuple[str, Action]]:
-        """Instants of the files that `entries` reads.
+        """Return the instants of the files that `entries` reads.
 
         If an archival died, these instants may be on the active timeline, too.
         """

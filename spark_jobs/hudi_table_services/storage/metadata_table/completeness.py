@@ -34,7 +34,10 @@ _FIRST_INITIAL_NUMBER = 10
 
 
 def later_instants(table: MetadataTable) -> frozenset[str]:
-    """Delta commits that began after the table's timeline was loaded. That timeline cannot contain their instants."""
+    """Return the delta commits that began after the table's timeline was loaded.
+
+    That timeline cannot contain their instants.
+    """
     known = _times(table.data_timeline)
     newest = _newest_time(table.data_timeline)
     times = (i.requested_time for i in delta_commits_of_table(table.timeline))
@@ -64,7 +67,7 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 
 
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
-    """Delta commits that a compaction merged into a base file, but whose instants the table has not completed.
+    """Return the delta commits that a compaction merged although their instants are not completed in the table.
 
     Readers that use the table's loaded timeline cannot ignore the records of these delta commits, because the base file
     contains them. See `later_instants`.
@@ -81,7 +84,7 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 
 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
-    """Delta commits that are newer than the base file of a slice, and whose instant the table does not have.
+    """Return the delta commits that are newer than the base file of a slice, and whose instant the table does not have.
 
     The result leaves out delta commits that are later than the table's timeline, that have an archived instant, or that
     belong to a restore. In table version 6, readers ignore a delta commit whose instant is not on the active timeline,
@@ -101,7 +104,7 @@ def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[st
 
 
 def missing_instants(table: MetadataTable) -> list[str]:
-    """Completed writes and cleans of the table that the metadata table should have and does not have."""
+    """Return the completed writes and cleans of the table that the metadata table should have but does not have."""
     present = {i.requested_time for i in table.timeline.completed if i.action is Action.DELTA_COMMIT}
     since, built_at = _known_since(table.timeline), _built_at(table)
     return [
@@ -137,10 +140,11 @@ def expected_files(
     present: Collection[StoredObject],
     read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
-    """Files of a partition that readers of its newest slices need, according to the timeline of the metadata table.
+    """Return the files of a partition that readers of its newest slices need.
 
-    These are the base files of the newest compaction, the files of the delta commits after it, and the base files of
-    file groups that this compaction left out because they had no log file.
+    According to the timeline of the metadata table, these are the base files of the newest compaction, the files of the
+    delta commits after it, and the base files of file groups that this compaction left out because they had no log
+    file.
 
     This function reads the commit metadata of these instants in parallel. If the partition has one file group and a
     base file of the compaction exists, the commit metadata of the compaction is not read, because the reader of the
@@ -239,7 +243,7 @@ def _older_base_files(
     file_ids: Collection[str],
     read: Callable[[Instant], CommitMetadata],
 ) -> Iterator[ExpectedFile]:
-    """The newest base file of each given file group, which an earlier compaction or the build wrote."""
+    """Yield the newest base file of each given file group. An earlier compaction or the build wrote this file."""
     wanted = set(file_ids)
     for instant in reversed(table.timeline.completed_writes):
         if not wanted:
@@ -259,7 +263,7 @@ def _groups(files: Iterable[StoredObject | ExpectedFile]) -> frozenset[str]:
 
 
 def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, StoredObject]:
-    """Base files by their instant times; empty if the partition has several file groups."""
+    """Map instant times to base files; empty if the partition has several file groups."""
     file_ids = {stored.name.removeprefix(".").partition("_")[0] for stored in present}
     if len(file_ids) > 1:
         return {}
@@ -272,7 +276,7 @@ def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[Expected
 
 
 def _first_log_files(instant: Instant, content: CommitMetadata, partition: str) -> Iterator[ExpectedFile]:
-    """The log files with which an instant of this project created the file groups of a partition."""
+    """Yield the log files with which an instant of this project created the file groups of a partition."""
     name, _, count = content.extra_metadata.get(FILE_GROUPS_KEY, "").partition("=")
     if name == partition and count.isdecimal():
         for number in range(int(count)):

@@ -15,7 +15,7 @@ _FIRST_BUILD_NUMBER = 10
 
 
 def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: bool) -> frozenset[str]:
-    """Instant times whose blocks are valid unless a rollback block cancels them.
+    """Return the instant times whose blocks are valid unless a rollback block cancels them.
 
     These are the completed instants on the active timeline of the table, the completed rollbacks and restores of the
     metadata table, and some completed delta commits of the metadata table. In table version 6, these are the delta
@@ -66,7 +66,7 @@ def is_first_instant(instant_time: str) -> bool:
 
 
 def delta_commits_of_table(own: Timeline) -> tuple[Instant, ...]:
-    """Completed delta commits of the metadata table that instants of the table caused.
+    """Return the completed delta commits of the metadata table that instants of the table caused.
 
     From table version 8 on, the result includes the delta commit that repairs the metadata table after a restore,
     although its requested time is not that of an instant of the table.

@@ -112,7 +112,10 @@ def open_record_index(
 def open_partitioned_record_index(
     storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock
 ) -> dict[str, RecordIndexGroups] | UnusableMetadataTable:
-    """As `open_record_index`, for a partitioned record index. Maps each partition of the table to its file groups."""
+    """Open a partitioned record index. Map each partition of the table to the file groups of its keys.
+
+    Apart from that, this function works like `open_record_index`.
+    """
     return usable_or_reason(lambda: _opened_by_partition(storage, config, timeline, clock))
 
 
@@ -155,7 +158,7 @@ def _checked(storage: Storage, config: TableConfig, timeline: Timeline, clock: C
 
 
 def _only(index: CheckedPartition, slices: Sequence[FileSlice]) -> CheckedPartition:
-    """The index with only these slices, so that a task does not receive the file names of all partitions."""
+    """Return the index with only these slices, so that a task does not receive the file names of all partitions."""
     ids = [each.file_group_id.file_id for each in slices]
     instants = {file_id: index.log_instants[file_id] for file_id in ids if file_id in index.log_instants}
     return replace(index, slices=tuple(slices), log_instants=instants)
