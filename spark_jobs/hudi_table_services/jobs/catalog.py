@@ -139,8 +139,8 @@ def _plans(
 def _carry_out(catalog: Catalog, plan: CatalogPlan) -> None:
     """Make the changes of a plan. If a change fails, the next plan contains this change and all later changes.
 
-    The properties with the time of the synced commit are set last. If they were set before a change that failed, Hudi's
-    own sync would skip the commits before this time, although their partitions are missing in the catalog.
+    The properties with the time of the synced commit are set last. If they were set earlier and a later change failed,
+    Hudi's own sync would skip the commits before this time, although the catalog lacks their partitions.
     """
     table = plan.table
     _LOG.info("Changing %s", table.full_name)

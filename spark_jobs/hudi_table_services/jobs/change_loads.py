@@ -76,10 +76,10 @@ def load_changes(
         request: the upsert of the target, without a source. The load derives the request id of its commit from the
             position of the chain. If a commit of the target already contains the id of this request, the load returns
             the result of that commit and writes nothing.
-        transform: converts rows of the source to rows of the target. It is applied to the changed rows before and after
-            the change, and to deleted rows, so it must convert each row on its own, and its result must have the record
-            key and the partition columns. If `transform` leaves a row out or gives it another key, the load
-            deletes the row from the target under its former key.
+        transform: converts rows of the source to rows of the target. The load applies it to the old and the new version
+            of each changed row, and to deleted rows. So `transform` must convert each row on its own, and its result
+            must have the record key and the partition columns. If `transform` leaves a row out or gives it another key,
+            the load deletes the row from the target under its former key.
 
     Raises:
         InvalidRequestError: the request has a source, or an operation that loads do not support; the chain has no name;

@@ -163,9 +163,9 @@ def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:
 def _may_add_rows(stat: WriteStat, metadata: CommitMetadata) -> bool:
     """Whether a file may have rows with new keys.
 
-    The write stat of a log file of this project counts as inserts the rows with new keys, which only a write with the
-    bucket index adds to log files, and the rows that an earlier log file has deleted. Hudi's writers with a bucket
-    index count new keys in log files as updates, so every log file of Hudi may have new keys.
+    The write stat of a log file of this project counts two kinds of rows as inserts: rows with new keys, which only
+    writes with the bucket index add to log files, and rows that an earlier log file has deleted. Hudi's writers with a
+    bucket index count new keys in log files as updates, so every log file of Hudi may have new keys.
     """
     is_foreign_log = stat.is_log_file and REQUEST_ID_KEY not in metadata.extra_metadata
     return stat.num_inserts > 0 or stat.prev_commit == NEW_FILE_GROUP or is_foreign_log
