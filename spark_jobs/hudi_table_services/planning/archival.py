@@ -52,9 +52,9 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     - the first savepoint, unless `beyond_savepoint` is set
     - the last compaction of the metadata table
     - the barriers of `facts`
-    - in merge-on-read tables, the delta commits since the last completed compaction, because they make the next
-      compaction due, but at most the newest `facts.delta_commits` of them; if there are fewer, the last compaction
-      stays, too (CompactionUtils.getEarliestInstantToRetainForCompaction)
+    - in merge-on-read tables, the newest `facts.delta_commits` delta commits since the last completed compaction,
+      because they make the next compaction due; if there are fewer delta commits, all of them and the last compaction
+      stay (CompactionUtils.getEarliestInstantToRetainForCompaction)
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)

@@ -134,7 +134,7 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
 
 
 def _clean_policy(settings: Settings) -> str:
-    """Return the policy in the options, or else the policy of the only retention option that is set, or the default."""
+    """Return the policy in the options, or else the policy of the only retention option set, or else the default."""
     if settings.has(_POLICY):
         return settings.text(_POLICY).upper()
     by_key = {

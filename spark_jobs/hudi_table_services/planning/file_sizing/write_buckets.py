@@ -42,9 +42,9 @@ class PartitionRoom:
     def growth_bytes(self, file_id: str) -> int:
         """Return the expected growth of the file by the batch's own updates, in bytes; never below 0.
 
-        An update replaces a row of the usual size by a row of the batch. A row that moves here from another partition
-        counts as an additional row. A delete counts as 0 bytes, because the freed bytes are known only after the file
-        has been written.
+        An update replaces a row of the usual size by a row of the batch. A row that moves to this file from another
+        partition counts as an additional row. A delete counts as 0 bytes, because the freed bytes are known only after
+        the file has been written.
         """
         update = self.updates.get(file_id)
         if update is None or not self.counts_growth:
