@@ -1,4 +1,7 @@
-"""Give a task and its trigger access to a supervised run, through the files in the run's folder."""
+"""Give a task and its trigger access to a supervised run, through the files in the run's folder.
+
+A supervised run is a Spark program of a deferred task. A supervisor process starts and monitors the program.
+"""
 
 import fcntl
 import hashlib
@@ -282,7 +285,7 @@ class SupervisedRun:
 
 
 def sweep_abandoned(root: Path) -> None:
-    """Remove runs that ended at least a day ago and that no task has concluded, including runs of other machines.
+    """Remove runs that ended at least a day ago and that no task has removed, including runs of other machines.
 
     The last change of a run's folder counts as the end of the run, because the folder of an active run changes every
     second. The function ignores folders whose names do not have the form of a run's name.

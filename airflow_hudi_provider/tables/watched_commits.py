@@ -28,7 +28,7 @@ class NewCommits:
     Attributes:
         base_path: base path of the table. Empty if the table was not read, or if the poll had no cursor.
         writes: completed writes that are new, in the order in which they became visible.
-        wanted: the new writes that count.
+        wanted: the new writes whose operations `CommitWatch` watches, each with its metadata.
         unread: the new writes that were archived before they were read. The next poll reads them from the archive.
         timeline: the timeline at this poll. None if the table does not exist or could not be read.
         is_missing: whether the table does not exist.
@@ -123,9 +123,10 @@ def watched_payload(
     """Return the payload of the asset event for these commits.
 
     The keys are ``base_path``, ``count``, ``every``, ``from``, ``to``, ``instants``, ``operations``, ``partitions``,
-    ``partition_count``, ``rows`` and ``dedupe_key``. ``from`` and ``to`` are the times at which the first and the
-    last commit became visible. ``dedupe_key`` is a hash of the commits, so an event that is fired again after a
-    restart of the triggerer has the same key.
+    ``partition_count``, ``rows`` and ``dedupe_key``. ``count`` is the number of these commits, and ``every`` is the
+    number of commits that cause an event (``every_n_commits`` of the watcher). ``from`` and ``to`` are the times at
+    which the first and the last commit became visible. ``dedupe_key`` is a hash of the commits, so an event that
+    is fired again after a restart of the triggerer has the same key.
     """
     times = [instant.requested_time for instant, _ in commits]
     stats = [stat for _, metadata in commits for stat in metadata.write_stats]

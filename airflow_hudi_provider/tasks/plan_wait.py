@@ -27,7 +27,7 @@ _WAIT_KEYS: dict[PlannedService, str] = {
 class PlanWait:
     """A wait until the attempts of other tasks have ended.
 
-    A task waits only once. The job itself waits for attempts that begin after this wait or last longer than this wait,
+    A task waits only once. If an attempt begins after this wait or lasts longer than this wait, the job itself waits,
     because only the job can determine which files it changes.
 
     Attributes:

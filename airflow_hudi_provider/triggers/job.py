@@ -16,7 +16,8 @@ class HudiJobTrigger(BaseTrigger):
 
     :param request_id: request id of the job.
     :param began: time at which the job was submitted, in seconds since 1970.
-    :param takes_turns: whether the task uses the writer queue. The task's turn lasts as long as the job.
+    :param takes_turns: whether the task uses the writer queue. The task's turn ends when the job ends, or earlier if
+        Airflow kills the task.
     """
 
     def __init__(
@@ -73,7 +74,7 @@ class HudiJobTrigger(BaseTrigger):
             self.log.warning("The heartbeat of the task's turn could not be refreshed: %s", error)
 
     def leave(self) -> None:
-        """Leave the writer queue immediately, although the job may need some time to end.
+        """Leave the writer queue after Airflow has killed the task, although the job may need some time to end.
 
         The table does not need the queue's protection, because locks and the check for conflicts protect the table.
         """

@@ -198,8 +198,8 @@ class StillInflight:
             return
         self.when_lost()
         raise InstantVanishedError(
-            f"Another job completed, cancelled or started {self.service} {self.instant.requested_time} again during "
-            "this execution.",
+            f"Another job completed, cancelled or restarted {self.service} {self.instant.requested_time} during this "
+            "execution.",
             hint="This attempt committed nothing. Run the job again when no other job is executing the plan.",
         )
 

@@ -21,7 +21,7 @@ class Kind(ABC, Generic[ValueT]):
 
     @abstractmethod
     def parse(self, key: str, text: str) -> ValueT:
-        """Parse a string without leading and trailing blanks.
+        """Parse a string. `Option.parse` has already removed leading and trailing blanks.
 
         Raises:
             InvalidRequestError: the string is invalid. The message names the key, the string and the allowed values.

@@ -1,4 +1,8 @@
-"""Count the commits since the newest completed or pending clustering, for gates, sensors and events, without Spark."""
+"""Count the commits since the newest completed or pending clustering, without Spark.
+
+Clustering jobs compare this number with the limits of their request (`CommitGate`). Airflow's sensors and triggers
+also use it.
+"""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -47,7 +51,8 @@ def count_commits_of(
     later = [i for i in timeline.completed_writes if i.requested_time > newest]
     wanted: Collection[WriteOperation] = operations or COUNTED_OPERATIONS
     known = {write.identity: write.metadata.operation_type for write in before}
-    # If all operations are counted, commits of unknown operations are counted too.
+    # If `operations` is empty, `count_commits` also counts commits whose operations it does not know. So the metadata
+    # of the commits in `row_writes` need not be read.
     skipped = frozenset() if operations else frozenset(row_writes)
     read = [i for i in later if i.identity not in known and not _is_known(i, skipped)]
     found = {} if parity else _operations(store, read)

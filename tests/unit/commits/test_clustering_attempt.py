@@ -203,7 +203,7 @@ def test_files_of_hudi_that_executes_the_same_plan_again_are_kept(planned: Plann
             )
             planned.complete(attempt, planned.write("new-0"))
 
-    with pytest.raises(InstantVanishedError, match="started clustering .* again during this execution"):
+    with pytest.raises(InstantVanishedError, match="restarted clustering .* during this execution"):
         execute()
     assert [path for path in planned.files() if "theirs-0" in path or "new-0" in path] == [
         f"a/{base_file_name('theirs-0', planned.plan.requested_time)}"

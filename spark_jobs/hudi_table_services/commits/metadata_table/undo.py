@@ -111,7 +111,10 @@ def _log_files(table: MetadataTable, instant_times: frozenset[str]) -> list[str]
 
 
 def _found_log_files(table: MetadataTable, instant_times: frozenset[str]) -> Iterator[str]:
-    """Paths of the log files that the delta commits wrote, even if their completed files do not list the log files."""
+    """Yield the paths of the log files that the delta commits wrote.
+
+    The function searches the folders of the metadata table, so it also finds log files that no commit metadata lists.
+    """
     for partition in {*table.partitions, *table.partitions_being_built}:
         files = table.storage.list_folder(partition).files
         if table.has_own_log_instants:

@@ -24,8 +24,8 @@ def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -
     """Return the reason why the table needs a plan; empty if the plan can be removed.
 
     In table version 6, log files that are written after the plan contain its requested time in their names. Without the
-    plan, readers would not find the base file to which they belong, and rows would disappear. A pending delta commit
-    may write such a file at any time. From version 8 on, no file depends on a plan.
+    plan, readers would not find the base file to which these log files belong, and rows would disappear. A pending
+    delta commit may write such a file at any time. From version 8 on, no file depends on a plan.
     """
     if table.config.table_version.has_own_log_instants:
         return ""

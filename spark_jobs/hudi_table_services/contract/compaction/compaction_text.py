@@ -60,7 +60,7 @@ def plan_lines(plan: CompactionPlanReport) -> list[str]:
 
 
 def logs_in_words(logs: UnmergedLogs) -> str:
-    """Return the number and size of log files, and their share of the base files."""
+    """Return the number and size of log files, and the ratio of their size to that of the base files."""
     ratio = logs.log_ratio
     share = f", {ratio:.2f} bytes per byte of base files" if ratio is not None and logs.log_files else ""
     return (

@@ -72,7 +72,8 @@ def row_versions(
 
     Args:
         file_slice: the slice to which the new log file is added.
-        reading: how the slice is read. The merge rule must not fill columns.
+        reading: how the slice is read. The merge rule must have `Fill.NOTHING`, because the function returns
+            the winning rows unchanged.
         keys: all keys of the new log file, each key once.
 
     Raises:

@@ -58,7 +58,11 @@ class RecordSizeSample:
 
 @dataclass(frozen=True, slots=True)
 class StagedInput:
-    """All staged rows of the batch. Batches are ordered by Spark partition and then by row."""
+    """The staged rows of a write.
+
+    `batches` are ordered by Spark partition. Within a Spark partition, rows with the same partition path keep their
+    order.
+    """
 
     batches: tuple[StagedBatch, ...] = ()
     samples: tuple[RecordSizeSample, ...] = field(default=())

@@ -220,7 +220,7 @@ class ClusteringExecution:
         )
 
     def _settings(self, clustering: Clustering) -> SettledSlice:
-        """Settings of the plan. If the plan has no target size or no curve, the setting of the request applies."""
+        """Settings of the plan. If the plan lacks the target size or layout strategy, the request's setting applies."""
         return read_plan_settings(clustering.plan, self._options.plan)
 
     def _carry_out(self, clustering: Clustering, attempt: ClusteringAttempt) -> ExecutedPlan:
@@ -291,12 +291,13 @@ class ClusteringExecution:
             return kept
         outdated = [group for group in plan.groups if group not in unchanged]
         _LOG.warning(
-            "Clustering %s drops %d of its %s. The files of %s are no longer current, and other writers are changing "
-            "the files of the other dropped groups.",
+            "Clustering %s drops %d of its %s: the files of %s are no longer current, and other writers are changing "
+            "the files of %s.",
             time,
             len(plan.groups) - len(kept),
             counted(len(plan.groups), "group"),
             counted(len(plan.groups) - len(unchanged), "group"),
+            counted(len(unchanged) - len(kept), "group"),
         )
         missing = missing_files(self._storage, outdated)
         if missing:

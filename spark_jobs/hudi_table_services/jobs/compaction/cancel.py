@@ -110,7 +110,7 @@ def finish_cancellations(
     """Finish cancellations whose jobs died. If log files depend on a plan by now, keep the plan instead.
 
     A pending rollback of Hudi is not a cancellation: Hudi undoes an execution and keeps the plan. The function finishes
-    such a rollback, and the plan is requested again.
+    such a rollback, which returns the plan to the requested state.
 
     A plan with a pending rollback must not be executed: the job that finishes the rollback would delete the new files.
 

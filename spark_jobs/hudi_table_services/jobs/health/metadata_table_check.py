@@ -269,7 +269,11 @@ def _with_slices(
 
 
 def _with_problem(found: MetadataTableFindings, error: HudiTableServiceError) -> MetadataTableFindings:
-    """Add damage. If the findings already contain a problem, keep that problem, because it prevents the listing."""
+    """Add the damage that an error describes.
+
+    If the findings already contain a problem, keep that problem, because it may be the reason why jobs cannot list
+    files from the metadata table.
+    """
     measures = {**found.measures, "metadata_unusable": 1.0}
     if found.state.problem:
         return replace(found, measures=measures)

@@ -1,7 +1,8 @@
 """The write job: stage the batch, find each row's place, plan the file sizes, write the files, and commit.
 
-The job performs every operation that adds, changes or removes rows of a table. Until the plan is checked, the job
-writes only staged rows. The write is committed when its completed instant exists.
+The job performs every operation that adds, changes or removes rows of a table. Until its plan is checked, the job
+changes no rows of the table: it writes staged rows, rolls back dead attempts, and releases file groups of pending
+clustering plans. The write is committed when its completed instant exists.
 """
 
 import logging

@@ -175,8 +175,8 @@ def _partition_stats_without_columns(settings: Settings) -> Iterator[Problem]:
 @config_rule(
     "metadata-compaction-after-archival",
     Severity.WARNING,
-    "archival stops at the last compaction of the metadata table, and the options compact the metadata table so rarely "
-    f"that more commits stay on the active timeline than {_MAX}",
+    "archival keeps all commits since the last compaction of the metadata table, and the options let the metadata "
+    f"table be compacted so rarely that more commits than {_MAX} stay on the active timeline",
     source="HoodieTimelineArchiver; HoodieMetadataConfig",
 )
 def _metadata_compaction_after_archival(settings: Settings) -> Iterator[Problem]:

@@ -299,8 +299,9 @@ def _timestamp_options(
             f"strings or numbers, and {_TIME_PREFIXES[0]}timestamp.type does not give their meaning.",
             hint=f"If the column contains no times, leave out its unit, such as :day. Otherwise "
             "read it as a timestamp: a CSV file with inferSchema=true, other files with a source query (--source-sql) "
-            f"that contains CAST({columns[0]} AS TIMESTAMP) AS {columns[0]}. Or set the key to the meaning of the "
-            "values: UNIX_TIMESTAMP (seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
+            f"that contains CAST({columns[0]} AS TIMESTAMP) AS {columns[0]}. Or set "
+            f"{_TIME_PREFIXES[0]}timestamp.type to the meaning of the values: UNIX_TIMESTAMP (seconds), "
+            "EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
             f"{_TIME_PREFIXES[0]}input.dateformat, such as "
             "yyyy-MM-dd'T'HH:mm:ss.",
         )

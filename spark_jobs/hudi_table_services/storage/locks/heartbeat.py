@@ -70,7 +70,7 @@ class Heartbeat:
             self._thread.join()
 
     def abandon(self) -> None:
-        """Stop refreshing and mark the heartbeat as ended, so that tasks of this write end. The file is kept."""
+        """Stop refreshing and mark the heartbeat as ended, so that Spark tasks of this write end. The file is kept."""
         self.stop_refreshing()
         if self._is_ours() and not self._content.endswith(_ENDED):
             self._content += _ENDED

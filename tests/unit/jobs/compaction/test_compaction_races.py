@@ -184,7 +184,7 @@ def test_files_of_hudi_stay_if_hudi_executes_the_plan_again_during_our_execution
 ) -> None:
     table = a_table(version)
     hudi = Hudi(table)
-    with pytest.raises(InstantVanishedError, match="started compaction .* again during this execution"):
+    with pytest.raises(InstantVanishedError, match="restarted compaction .* during this execution"):
         execute_while(table, before=hudi.restart)
     assert hudi.files.keys() <= data_files(table)
     assert of_hudi_only(table, hudi)
