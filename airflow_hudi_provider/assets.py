@@ -104,7 +104,8 @@ def uri_of_table(uri: str | None) -> str:
     """Return the URI of the main asset of a table.
 
     Args:
-        uri: the URI of any asset of the table. The function returns any other URI unchanged.
+        uri: the URI of any asset of the table. If it does not begin with ``hudi://``, the function returns it
+        unchanged.
     """
     return (uri or "").partition("?")[0] if (uri or "").startswith("hudi://") else uri or ""
 

@@ -81,7 +81,7 @@ def rank_tables(
 
 
 class _Reports:
-    """Measures of the tables that were read, and errors of the other tables.
+    """Stores the measures of the tables that were read, and the errors of the tables that could not be read.
 
     Each base path is read once, even if several entries name it.
     """

@@ -41,10 +41,10 @@ SLICES_PER_PARTITION = 100
 DELTA_COMMITS = 10
 BASE_BYTES = 100 * MIB
 HEAVY_SHARE = 10
-"""One of this many slices has nine tenths of the log bytes."""
+"""One of this many slices has many log bytes. These slices together have nine tenths of the log bytes."""
 HEAVY_LOG_BYTES, LIGHT_LOG_BYTES = 81 * MIB, MIB
 WHOLE = {TARGET_IO.key: str(1 << 40)}
-"""Plan of all slices: by default, a plan ends at 500 GB."""
+"""Option with which a plan contains all slices. By default, the size of a plan is limited to 500 GB."""
 RANKED = {**WHOLE, RANK_BY_BENEFIT.key: "true", MIN_LOG_RATIO.key: "0.1"}
 MAX_SECONDS, MAX_PEAK_MIB = 2.0, 500.0
 MIN_SAVED, MIN_REMOVED = 0.6, 0.9
@@ -92,13 +92,13 @@ def _time_of_a_schedule(table: Path) -> dict[str, float]:
 
 
 def _benefit_of_a_ranked_plan(table: Path) -> dict[str, float]:
-    """Compare the plan that takes only slices with many log bytes with the plan of all slices, which is Hudi's."""
+    """Compare two plans: the ranked plan has only slices with many log bytes, and Hudi's plan has all slices."""
     whole, ranked = (_planned_bytes(_schedule(table, options, preview=True)) for options in (WHOLE, RANKED))
     return {"rewrite saved": 1 - ranked[0] / whole[0], "log bytes removed": ranked[1] / whole[1]}
 
 
 def _planned_bytes(result: JobResult) -> tuple[int, int]:
-    """Bytes that the execution reads and writes, and the log bytes among them."""
+    """Return the bytes that the execution reads and writes, and how many of these bytes are in log files."""
     (plan,) = _report(result).plans
     base = sum(each.base_bytes or 0 for each in plan.partitions)
     logs = sum(each.log_bytes for each in plan.partitions)
@@ -191,7 +191,8 @@ def _measure(name: str, table: Path) -> None:
 
 def _measured(table: Path) -> Iterator[tuple[str, str, float]]:
     """Run each case in a separate process, and yield case, name and value of each figure."""
-    for name in reversed(CASES):  # the ranked plan is a preview, and the schedule reserves all slices
+    # The ranked plan is a preview. It comes first, because the other case schedules a plan that reserves all slices.
+    for name in reversed(CASES):
         command = [sys.executable, __file__, "--case", name, "--table", str(table)]
         done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
         for figure, value in json.loads(done.stdout.splitlines()[-1]).items():

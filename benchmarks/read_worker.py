@@ -1,4 +1,7 @@
-"""The measured process of ``reads.py``: it prepares a table, or warms up and reads one. Its argument is a `ReadJob`."""
+"""The measured process of ``reads.py``: it prepares a table, or warms up and reads a table.
+
+Its argument is a `ReadJob`.
+"""
 
 import json
 import sys

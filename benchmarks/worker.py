@@ -39,7 +39,7 @@ def main(job: Job) -> None:
 
 
 def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
-    """Warm up by clustering one small partition of a copy of the table, then cluster the whole table."""
+    """Warm up by clustering a small table, then cluster the table of the scenario."""
     clustering = scenario.clustering
     assert clustering is not None
     if job.prepares:

@@ -1,8 +1,8 @@
 """How do I keep derived tables up to date, with corrections and deletes, without computing them from scratch?
 
-Three tables form a chain. The example ``flights_daily`` writes ``flights``. This DAG runs after each of its commits and
-loads only what has changed: ``clean_flights`` has one row for each flight that departed, and ``airport_delays`` has one
-row for each day and airport. A late correction or a deleted flight reaches both tables.
+Three tables form a chain. The example ``flights_daily`` writes ``flights``. This DAG runs after each commit to
+``flights`` and loads only what has changed: ``clean_flights`` has one row for each flight that departed, and
+``airport_delays`` has one row for each day and airport. A late correction or a deleted flight reaches both tables.
 The commits of the two tables store how far their sources were read, so a task can be retried or cleared at any time.
 """
 
@@ -20,14 +20,15 @@ FLIGHTS = f"{TABLES}/flights"
 CLEAN_FLIGHTS = f"{TABLES}/clean_flights"
 AIRPORT_DELAYS = f"{TABLES}/airport_delays"
 
-# The query converts each row on its own. A flight that is cancelled later loses its delay, so it is deleted.
+# The query converts each row on its own. If a flight is cancelled later, its delay becomes NULL, and the load deletes
+# its row.
 CLEAN = """
 SELECT flight_date, carrier, flight, origin, dest, CAST(dep_delay AS DOUBLE) AS dep_delay
 FROM source
 WHERE dep_delay IS NOT NULL
 """
 
-# The view contains all flights of each day and airport of which a flight has changed.
+# If a flight has changed, the view ``source`` contains all flights of the same day and airport.
 DELAYS = """
 SELECT flight_date, origin, count(*) AS flights, sum(dep_delay) AS total_delay, max(dep_delay) AS longest_delay
 FROM source
@@ -39,7 +40,7 @@ with DAG(
     description=__doc__,
     schedule=[HudiAsset(FLIGHTS)],
     catchup=False,
-    # The asset events of many commits need only one run: it loads the changes of all of them.
+    # After many commits, one run is enough, because it loads the changes of all commits.
     max_active_runs=1,
     default_args={"retries": 5, "retry_delay": timedelta(seconds=2)},
     tags=["hudi", "example"],
@@ -64,7 +65,8 @@ with DAG(
         source_sql=DELAYS,
         record_key=["flight_date", "origin"],
         take_turns=True,
-        # An earlier run may have loaded the flights and failed here. Then the first task is skipped, but not this one.
+        # An earlier run may have loaded the flights and failed in this task. Then this task runs although the first
+        # task is skipped.
         trigger_rule="none_failed",
         conf={"spark.ui.enabled": "false"},
     )

@@ -40,7 +40,7 @@ with DAG(
             # newest partition is loaded all day, exclude it with …daybased.skipfromlatest.partitions=1.
             "hoodie.clustering.plan.partition.filter.mode": "RECENT_DAYS",
             "hoodie.clustering.plan.strategy.daybased.lookback.partitions": 12,
-            # A plan with few groups loses little work if a load changes the same files during the clustering.
+            # If a plan has few groups, little work is lost when a load changes the same files during the clustering.
             "hoodie.airflow.clustering.groups.per.plan": 4,
         },
         when_held="wait",

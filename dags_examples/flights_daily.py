@@ -132,7 +132,8 @@ with DAG(
         max_file_size="{{ params.max_file_kib * 1024 }}",
         small_file_limit="{{ params.max_file_kib * 896 }}",
         on_empty="skip",
-        # All days of a month share the same files. If many jobs ran in parallel, most would write their rows twice.
+        # All days of a month share the same files. If many jobs ran in parallel, most would have to write these files
+        # again.
         max_active_tis_per_dag=2,
         conf={"spark.ui.enabled": "false"},
     )

@@ -60,7 +60,7 @@ with DAG(
 
     @task
     def land_delivery(data_interval_start: datetime) -> None:
-        """Write the delivery of the day of this run as a Parquet file."""
+        """Write the delivery of this run as a Parquet file."""
         import importlib.util
         import zipfile
         from pathlib import Path

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Print the folder with the jar of Hadoop's servers, which run with the other jars of pyspark. The first call fetches the
-# jar with Maven into .tools. The release must equal that of the Hadoop client in pyspark.
+# Print the folder with the jars that Hadoop's servers need in addition to the jars of pyspark. The first call fetches
+# the jars with Maven into .tools. The release must equal that of the Hadoop client in pyspark.
 set -eu
 version=3.5.0
 cd "$(dirname "$0")/.."

@@ -2,7 +2,7 @@
 # Print the path of an archive of Spark's Java classes for the environment FOLDER, and create the archive if it is missing.
 # A JVM that loads its classes from the archive needs half the processor time to start Spark (class data sharing of Java).
 # The archive is valid only for one Java and one folder of jars, so its name contains a checksum of both.
-# With --if-present, print nothing if the archive is missing: creating the archive costs more than one JVM saves.
+# With --if-present, print nothing if the archive is missing: creating it takes longer than it saves for one JVM.
 # Usage: JAVA_HOME=... scripts/ensure_spark_archive.sh FOLDER [--if-present]
 set -eu
 cd "$(dirname "$0")/.."

@@ -6,7 +6,7 @@ the next group of a common queue. The longest groups are at its front, so that a
 each other lane is printed when all lanes have ended. The first failure ends all lanes; with ``KEEP_GOING=1``, all
 groups run.
 
-With ``RESUME=1``, a run that was ended goes on: groups that have passed with the same commit do not run again.
+With ``RESUME=1``, a run that was ended continues: groups that have passed with the same commit do not run again.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -31,7 +31,7 @@ from xml.etree import ElementTree
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
 ENDED = ROOT / "build" / "test-groups"
-"""A file for each group that has run: its commit, depth, lane and seconds, and whether it passed."""
+"""Folder with a file for each group that has run: commit, depth, lane and seconds, and whether the group passed."""
 
 TIMES = ROOT / "build" / "test-times.json"
 GROUPS = (
@@ -187,7 +187,7 @@ def _note(group: str, lane: int, seconds: float, *, has_passed: bool) -> None:
 
 
 def _passed_before() -> dict[str, float]:
-    """Map each group that has passed with this commit and depth to its seconds. With local changes, no group has."""
+    """Map each group that has passed with this commit and depth to its seconds. With local changes, return {}."""
     commit, found = _commit(), {}
     for path in ENDED.glob("*.json"):
         note = json.loads(path.read_text(encoding="utf-8"))

@@ -88,11 +88,14 @@ def _waiting(stack: AirflowStack) -> int:
 def _notes(stack: AirflowStack, folder: Path) -> list[str]:
     hoodie = folder / "table" / ".hoodie"
     instants = [*hoodie.glob("2*"), *(hoodie / "timeline").glob("2*")]
-    database = (folder / "airflow" / "airflow.db").stat().st_size / (1 << 20)
-    return [
+    notes = [
         f"deferred tasks that are waiting: {_waiting(stack)} of {WAITING}",
-        f"files on the table's active timeline: {len(instants)}; Airflow's database: {database:.1f} MiB",
+        f"files on the table's active timeline: {len(instants)}",
     ]
+    if stack.postgres is None:
+        size_mib = (folder / "airflow" / "airflow.db").stat().st_size / (1 << 20)
+        notes.append(f"file of Airflow's database: {size_mib:.1f} MiB")
+    return notes
 
 
 def _parser() -> argparse.ArgumentParser:

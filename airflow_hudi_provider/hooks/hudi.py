@@ -165,7 +165,7 @@ class HudiHook(BaseHook):
         request_id: str = "",
         expires_after_minutes: int = 60,
     ) -> "tuple[Instant, ...]":
-        """Find the pending plans of a service that an attempt is executing, oldest first. Without a table, return ().
+        """Find those pending plans of a service that an attempt is executing, oldest first. Without a table, return ().
 
         Args:
             service: ``clustering`` or ``compaction``.

@@ -1,4 +1,4 @@
-"""The payload of notifications about a task and its table: plain JSON values and a readable text."""
+"""Build the payload of notifications about a task and its table: plain JSON values and a readable text."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,4 +1,4 @@
-"""Base class of the operators of services with plans. A completed instant proves that a plan is executed.
+"""Base class of the operators of services with plans. A completed instant proves that a plan was executed.
 
 A service with plans writes a plan to the timeline, executes the plan later, and can cancel the plan until then.
 """
@@ -56,7 +56,7 @@ class HudiPlanOperator(HudiServiceOperator):
         self.plan_service.resolve(JobRequest(base_path="/", options={key: ""}))
 
     def names_plans(self) -> bool:
-        """Return whether the argument ``instant`` names plans, possibly none. By default, False."""
+        """Return whether the job is limited to the plans that ``instant`` lists, even to none. By default, False."""
         return False
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
@@ -68,7 +68,7 @@ class HudiPlanOperator(HudiServiceOperator):
         return None
 
     def pending_named(self, run: TaskRun, request: JobRequest) -> list[str]:
-        """Return the pending plans that the request names or, if ``instant`` names no plans, all pending plans."""
+        """Return the pending plans that the request names or, if `names_plans` returns False, all pending plans."""
         history = self.plan_service.history(run.table)
         if history is None:
             return []
@@ -95,7 +95,7 @@ class HudiPlanOperator(HudiServiceOperator):
         return history.scheduled_by(request.request_id) if history is not None else ()
 
     def find_completed(self, run: TaskRun, request: JobRequest) -> JobResult | None:
-        """Return a result if the argument ``instant`` names no plan, or if an earlier try executed all plans."""
+        """Return a result if ``instant`` is an empty list of plans, or if an earlier try executed all plans."""
         if self.names_plans() and not named_by(request):
             return result_of_nothing(request, self.plan_service.none_named)
         return self.executed(run, request)

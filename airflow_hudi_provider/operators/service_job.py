@@ -28,7 +28,7 @@ class HudiServiceOperator(HudiJobOperator):
     """Where the job runs: ``worker`` is the task's process. Operators whose job needs no Spark have this argument."""
 
     needs_engine_for: ClassVar[str] = "this task needs for this table"
-    """Words that follow "which" in the error about a missing package: why the job needs the package."""
+    """End of the sentence "The worker lacks the package X, which …" in an error: why the job needs the package."""
 
     template_fields: Sequence[str] = (*HudiJobOperator.template_fields, "table_name")
 
@@ -50,8 +50,8 @@ class HudiServiceOperator(HudiJobOperator):
         """
         self._filled_in_later = names_filled_in_later(self, self._own_fields())
         self.check_when_the_dag_is_read()
-        # The job refuses an empty argument, but `instant` may be the return value of another task, which can contain
-        # empty strings. `instants_of` checks the instant times in that value.
+        # `refuse_emptied` must not check `instant`: the return value of another task can contain empty strings, for
+        # example as the reason. `instants_of` checks the instant times in such a return value.
         self._filled_in_later = tuple(name for name in self._filled_in_later if name != "instant")
 
     def common_fields(self, location: TableLocation, request_id: str, result_uri: str) -> dict[str, Any]:

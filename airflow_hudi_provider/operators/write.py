@@ -119,7 +119,7 @@ class HudiWriteOperator(HudiJobOperator):
     def run_job(self, run: TaskRun, submission: Submission) -> JobResult:
         turn = Turn(self, run)
         policy = PendingPlanPolicy(self, run, turn)
-        if not run.memory.follows_driver:  # a driver of an earlier try has passed this check
+        if not run.memory.follows_driver:  # the driver's try has passed this check
             policy.check()
         with policy.around_job():
             turn.wait()

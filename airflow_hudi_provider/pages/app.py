@@ -1,4 +1,4 @@
-"""The FastAPI application of the pages. The plugin mounts it at ``/hudi``.
+"""Build the FastAPI application of the pages. The plugin mounts the application at ``/hudi``.
 
 Routes only read, and every route checks permissions.
 """
@@ -67,12 +67,12 @@ def build_app() -> FastAPI:
 
 
 def index() -> FileResponse:
-    """Return the only HTML page. A script shows content that depends on the URL of the page."""
+    """Return the only HTML page. A script in the page shows the content that the URL of the page selects."""
     return static("index.html")
 
 
 def static(name: str) -> FileResponse:
-    """Return a static file. Its name is a key of a fixed dictionary and is never joined to a path."""
+    """Return a static file. The name is a key of a fixed dictionary, so a request cannot read any other file."""
     if name not in _ASSETS:
         raise HTTPException(404, "There is no such file.")
     path = _ASSETS[name]
@@ -113,7 +113,7 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
         users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)
         failure = None
         if shown.get("exists") is False:
-            # A table service that fails because the table does not exist has the table as an inlet.
+            # The task of a failed table service is one of the others, because its table is an inlet.
             failure = last_failure(users["writers"]) or last_failure(users["others"])
         is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
         shown |= {**users, "last_failure": failure if is_shown else None}

@@ -1,4 +1,4 @@
-"""Views of the contents of one table, as plain JSON values: totals, partitions, files, schemas and settings."""
+"""Return the contents of one table as plain JSON values: totals, partitions, files, schemas and settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass

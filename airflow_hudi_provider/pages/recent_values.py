@@ -1,4 +1,4 @@
-"""A cache that keeps values for some seconds, so that requests of several users cause only one read of a table."""
+"""Cache values for some seconds, so that requests of several users cause only one read of a table."""
 
 import threading
 from collections.abc import Callable, Hashable

@@ -1,4 +1,4 @@
-"""The tables that the pages may show: only assets of the deployment and tables of the configuration.
+"""Find the tables that the pages may show: only assets of the deployment and tables of the configuration.
 
 The pages read the storage with the API server's connections. If a browser could choose a path, a user could read every
 bucket that these connections can read.

@@ -1,4 +1,4 @@
-"""Data for the page about one DAG run: the return values of its Hudi tasks."""
+"""Read the data for the page about one DAG run: the return values of its Hudi tasks."""
 
 import importlib
 import inspect

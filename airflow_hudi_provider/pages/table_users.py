@@ -1,4 +1,4 @@
-"""The DAGs and tasks that write or read a table, according to their assets, and the last failure of these writers."""
+"""Find the DAGs and tasks that name a table as an asset, and the last failure of such tasks."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ def _table_id(uri: str) -> str:
 
 
 def last_failure(tasks: Iterable[dict[str, str]]) -> dict[str, Any] | None:
-    """Return the newest failed try among these tasks; None if no try failed, or if a later try succeeded."""
+    """Return the task instance that ended last among these tasks, if it failed; None in all other cases."""
     pairs = [(each["dag_id"], each["task_id"]) for each in tasks]
     if not pairs:
         return None

@@ -1,4 +1,4 @@
-"""Views of one table for the pages, as plain JSON values. The views read the storage and write nothing."""
+"""Return views of one table for the pages, as plain JSON values. The views read the storage and write nothing."""
 
 import json
 from bisect import bisect_right
@@ -102,7 +102,7 @@ def history_view(table: RegisteredTable) -> dict[str, Any]:
 def _undos(table: RegisteredTable, instants: Iterable["Instant"]) -> dict["Instant", dict[str, Any]]:
     """Map the latest rollbacks and restores to the instants that they undo, and to the reason in words.
 
-    The reason is an empty string if the timeline does not contain it.
+    The reason is an empty string if the timeline contains no reason.
     """
     from hudi_table_services.storage.clock import SystemClock
     from hudi_table_services.tables.table import TableAccess
@@ -122,7 +122,8 @@ def _undos(table: RegisteredTable, instants: Iterable["Instant"]) -> dict["Insta
 def plan_view(table: RegisteredTable) -> dict[str, Any]:
     """Return the plan that a clustering would make now, or the reason why there is no plan.
 
-    The clustering merges small files into files of the target size; the writers of the table determine both sizes.
+    The clustering merges small files into files of the target size. The writers of the table determine the target size,
+    and the size below which a file is small.
     """
     limits = contents_of(table).value.limits
     result = hook_of(table).preview_clustering(

@@ -1,4 +1,4 @@
-"""Return value and asset event of a clean task."""
+"""Build the return value and the asset event of a clean task."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Return value and asset event of a clustering task, and the report on plans that an earlier attempt executed."""
+"""Build return value and asset event of a clustering task, and the report on plans that an earlier attempt executed."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Return value of a configuration check."""
+"""Build the return value of a configuration check."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Return value and asset event of a health task."""
+"""Build the return value and the asset event of a health task."""
 
 import json
 from dataclasses import asdict

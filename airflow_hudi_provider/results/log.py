@@ -1,4 +1,4 @@
-"""The task log: lines of the job, Spark's lines in folded groups, and tables of the result."""
+"""Write the task log: the lines of the job, the lines of Spark in folded groups, and the result as tables."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""Parts of return values, asset events and results that all services with plans have."""
+"""Build the parts of return values, asset events and results that all services with plans have in common."""
 
 from collections.abc import Sequence
 from typing import Any

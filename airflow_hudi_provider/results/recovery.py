@@ -1,4 +1,4 @@
-"""Return value and asset event of the tasks for archival, the metadata table, savepoints and recovery."""
+"""Build the return value and the asset event of tasks for archival, the metadata table, savepoints and recovery."""
 
 import json
 from dataclasses import asdict

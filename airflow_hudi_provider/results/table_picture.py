@@ -1,4 +1,4 @@
-"""A text picture of a table: its files by partition, with bars for file sizes, and the latest instants."""
+"""Draw a table as text: its files by partition, with bars for file sizes, and the latest instants."""
 
 from collections.abc import Iterable, Sequence
 
@@ -47,7 +47,7 @@ def _partition_lines(path: str, sizes: Sequence[int], logs: int, largest: int) -
 
 
 def _with_logs(count: int) -> str:
-    """Return words about the log files of file slices, whose sizes include their log files; empty without log files."""
+    """Return the number of log files in words, or an empty string for 0. The sizes of file slices include log files."""
     return f" with {counted(count, 'log file')}" if count else ""
 
 

@@ -1,4 +1,4 @@
-"""Access to private names of Airflow's Spark provider.
+"""Access private names of Airflow's Spark provider.
 
 Only one other module uses a private name: `operators.job` overrides the operator's `_get_hook`.
 
@@ -99,7 +99,7 @@ def yarn_auth(task: SparkSubmitOperator) -> Any:
 
 
 def driver_keys(task: SparkSubmitOperator) -> list[str]:
-    """Return two keys of the task's state store: first for the driver's id, then for the driver's last state."""
+    """Return the keys of the task's state store for the driver's id and last state, without keys that Airflow lacks."""
     return [key for name in ("external_id_key", _STATUS_KEY) if (key := getattr(task, name, None))]
 
 

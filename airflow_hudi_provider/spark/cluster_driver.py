@@ -93,8 +93,8 @@ class ClusterDriver:
     def check_earlier(self, owner: str) -> None:
         """Decide whether Airflow may wait for the driver that an earlier try submitted; see `TaskMemory`.
 
-        Airflow may wait for the driver if the owner of the driver is `owner` or unknown, and the driver is active or
-        succeeded. If the driver failed, remove it from the store. If the driver has a different owner, end the driver,
+        Airflow may wait for the driver if the owner of the driver is `owner` or unknown, and the driver has not failed.
+        If the driver failed, remove it from the store. If the driver has a different owner, end the driver,
         wait for its end, and remove it from the store.
 
         Raises:
@@ -103,7 +103,7 @@ class ClusterDriver:
         memory = self._run.memory
         application = memory.driver
         if application is None:
-            memory.forget_driver()  # an earlier process may have been killed while it removed these entries
+            memory.forget_driver()  # an earlier process may have been killed after it removed the id
             return
         state = self._state(application)
         if memory.driver_owner in (None, owner):  # None: an earlier release stored no owner

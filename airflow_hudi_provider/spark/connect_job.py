@@ -1,4 +1,4 @@
-"""Run a job through a Spark Connect server: the job is a Python process of the worker, and no JVM starts there."""
+"""Run a job through a Spark Connect server: the job is a Python process of the worker, which starts no JVM."""
 
 import os
 import subprocess
@@ -42,7 +42,7 @@ _SETTINGS_OF_SUBMISSIONS = (
     "total_executor_cores",
     "yarn_queue",
 )
-"""Arguments of Airflow's operator that describe a Spark application. The server is a separate Spark application."""
+"""Arguments of Airflow's operator that configure a new Spark application. They do not change the running server."""
 
 
 def names_connect_server(connection: Connection) -> bool:
@@ -102,7 +102,7 @@ class ConnectJob:
         self._command = [sys.executable, str(script_path(task.script)), "--request", request_uri, *conf]
 
     def run(self) -> Exception | None:
-        """Run the job to its end. Return an error instead of raising it: the operator first reads the timeline."""
+        """Run the job to its end. Return its error, which the operator may ignore after it has read the timeline."""
         return self._run(self._command, "The job")
 
     def run_supervised(self, run: "SupervisedRun") -> Exception | None:

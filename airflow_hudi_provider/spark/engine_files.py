@@ -1,4 +1,4 @@
-"""The files of this installation that spark-submit needs: the job scripts, and the engine as a zip archive."""
+"""Find the files of this installation that spark-submit needs: the job scripts, and the engine as a zip archive."""
 
 import hashlib
 import os

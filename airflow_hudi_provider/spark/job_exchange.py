@@ -1,4 +1,4 @@
-"""Exchange of the request and result documents between a task and its job."""
+"""Exchange the request and result documents between a task and its job."""
 
 import os
 import shutil

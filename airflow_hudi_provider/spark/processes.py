@@ -1,4 +1,4 @@
-"""Steps with a time limit: end a process with its descendants, or run functions that may be slow."""
+"""Do work within a time limit: end a process with its descendants, or run functions that may be slow."""
 
 import subprocess
 import threading

@@ -153,7 +153,7 @@ class SparkSubmit:
         return self.run()
 
     def run(self) -> Exception | None:
-        """Run spark-submit to its end. Return an error instead of raising it: the operator first reads the timeline."""
+        """Run spark-submit to its end. Return its error, which the operator may ignore after it read the timeline."""
         try:
             self._task.run_spark_submit(self._run.context)
         except Exception as error:

@@ -41,7 +41,7 @@ class JobProgram(Protocol):
         """Set the request document of the job."""
 
     def run(self) -> Exception | None:
-        """Run the job to its end. Return an error instead of raising it: the operator first reads the timeline."""
+        """Run the job to its end. Return its error, which the operator may ignore after it has read the timeline."""
 
     def run_supervised(self, run: SupervisedRun) -> Exception | None:
         """Start the job under a supervisor, and return as soon as the job runs."""

@@ -1,4 +1,4 @@
-"""Access of a task and its trigger to a supervised run, through the files in the run's folder."""
+"""Give a task and its trigger access to a supervised run, through the files in the run's folder."""
 
 import fcntl
 import hashlib

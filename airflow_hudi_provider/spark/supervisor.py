@@ -68,7 +68,7 @@ def _become_supervisor(folder: Path, command: Sequence[str], writer: int) -> Non
 
 
 def _detach_output(folder: Path) -> None:
-    """Replace standard input and output, so that no process that reads the task's output waits for the supervisor."""
+    """Replace the standard streams, so that no process that reads the task's output waits for the supervisor."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     output = os.open(folder / run_files.OUTPUT, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for source, target in ((nothing, 0), (output, 1), (output, 2)):

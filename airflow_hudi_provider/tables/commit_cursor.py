@@ -1,4 +1,4 @@
-"""Position in a table's commits, for at-least-once delivery without gaps."""
+"""Store a position in a table's commits, so that each commit is reported at least once."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ class CommitCursor:
 
     Writes may complete in a different order than they were requested, and table version 6 does not record when a
     write completed. A cursor with a single time would skip a write that began early and ended late. This cursor
-    therefore stores each known write of the part of the timeline in which writes may still complete.
+    therefore stores each known write at or after `floor`, where writes may still complete.
 
     Attributes:
         floor: a requested time. All writes with an earlier requested time were reported or do not count. If

@@ -1,4 +1,4 @@
-"""The number of commits since the newest completed or pending clustering, as JSON values for sensors and triggers."""
+"""Return the number of commits since the newest completed or pending clustering, as JSON for sensors and triggers."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

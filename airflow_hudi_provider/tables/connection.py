@@ -1,4 +1,4 @@
-"""Location and credentials of a table, from arguments and connections.
+"""Find the location and the credentials of a table, from arguments and connections.
 
 Error messages name the missing argument or connection.
 """

@@ -1,4 +1,4 @@
-"""Health reports of a table, made on a worker."""
+"""Make health reports of a table on a worker."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

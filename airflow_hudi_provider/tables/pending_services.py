@@ -15,7 +15,7 @@ PLANS = ("clustering", "compaction")
 """The default services. A pending plan reserves its file groups for the service."""
 
 PLANS_OF_CLUSTERINGS = ("clustering",)
-"""The services whose plans also reserve file groups to which a write only adds log files."""
+"""The services whose plans block even a write that only adds log files to the file groups of the plan."""
 
 
 def services_of(names: Sequence[str]) -> tuple[str, ...]:

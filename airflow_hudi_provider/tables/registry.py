@@ -1,4 +1,4 @@
-"""Tables that a deployment names in the setting ``[hudi] tables`` or as assets.
+"""Find the tables that a deployment names in the setting ``[hudi] tables`` or as assets.
 
 Pages and tasks import this module. Tasks have no access to Airflow's database, so the module does not use the database.
 """

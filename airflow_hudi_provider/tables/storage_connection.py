@@ -1,4 +1,4 @@
-"""Settings of an object store from a connection of Airflow.
+"""Read the settings of an object store from a connection of Airflow.
 
 Connections of the types ``aws``, ``google_cloud_platform``, ``wasb`` and ``adls`` have the fields that Airflow's own
 hooks read. Their extra may contain further settings under the names of obstore. The extra of any other connection must
@@ -117,9 +117,9 @@ def _azure_string(text: str) -> dict[str, Any]:
 
 
 def _account_of(host: str) -> tuple[str, str]:
-    """Return account and endpoint for a host: the name of the account, or the address of its blobs.
+    """Return the account and the endpoint. The host is the name of the account, or the address of its blobs.
 
-    The endpoint is empty if it follows from the account.
+    The endpoint is empty if the account alone determines it.
     """
     if "." not in host and "/" not in host:
         return host, ""

@@ -1,4 +1,4 @@
-"""New commits of a watched table, and the payload of their asset event."""
+"""Find the new commits of a watched table, and build the payload of their asset event."""
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence

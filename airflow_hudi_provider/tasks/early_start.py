@@ -1,4 +1,4 @@
-"""Run, in the task's process, the part of a job that needs no Spark: a wrong argument fails before Spark starts."""
+"""In the task's process, run the part of a job that needs no Spark: wrong arguments then fail before Spark starts."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Lineage of tasks for OpenLineage: datasets, statistics, schema, and the run facet ``hudi`` of this provider.
+"""Report the lineage of tasks to OpenLineage: datasets, statistics, schema, and this provider's run facet ``hudi``.
 
 Dataset names follow OpenLineage's naming rules. If the OpenLineage provider is not installed, tasks report no lineage.
 """

@@ -1,4 +1,4 @@
-"""State of a task that Airflow stores for later tries, from Airflow 3.3 on. Older releases store no state."""
+"""Store state of a task in Airflow for later tries, from Airflow 3.3 on. Older releases store no state."""
 
 from typing import TYPE_CHECKING, Any
 

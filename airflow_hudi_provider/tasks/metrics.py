@@ -1,4 +1,4 @@
-"""Metrics of the tasks, emitted through Airflow's own Stats and its metrics backend."""
+"""Emit metrics of the tasks through Airflow's own Stats and its metrics backend."""
 
 import logging
 import re

@@ -1,4 +1,4 @@
-"""The argument ``on_pending_plan``: what a write does if pending plans contain file groups that the write changes."""
+"""Apply ``on_pending_plan``: what a write does if pending plans contain file groups that the write changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager

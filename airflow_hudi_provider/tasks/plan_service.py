@@ -1,4 +1,4 @@
-"""What an operator needs of a service with plans: its plans on the timeline, its options, its results and its words."""
+"""Define what operators need to know about a service with plans: its plans, options, results and terms for messages."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

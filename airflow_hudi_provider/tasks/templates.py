@@ -1,4 +1,4 @@
-"""Checks of arguments that Airflow renders when a task runs: Jinja templates, and outputs of other tasks."""
+"""Check arguments that Airflow renders when a task runs: Jinja templates, and outputs of other tasks."""
 
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING

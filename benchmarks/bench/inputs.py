@@ -36,7 +36,7 @@ _NEW_KEY_OFFSET = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Input:
-    """One prepared input: the content of its rows, and that of the rows which its upsert replaces in the base table."""
+    """One prepared input: the content of its rows, and of the rows in the base table that this input replaces."""
 
     written: Content
     replaced: Content = NOTHING

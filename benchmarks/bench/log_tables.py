@@ -16,14 +16,14 @@ _AT_ONCE = {"hoodie.compact.inline.max.delta.commits": "1"}
 
 
 def log_options(system: System) -> Mapping[str, str]:
-    """Options of a write to a merge-on-read table. Without them, batch writes of Hudi also compact."""
+    """Return the options of a write to a merge-on-read table. By default, batch writes of Hudi would also compact."""
     if system is System.HUDI:
         return {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
     return {"hoodie.table.type": "MERGE_ON_READ"}
 
 
 def create_log_table(writer: Writer, job: Job, inputs: Sequence[str]) -> None:
-    """Insert the first input, and upsert each of the others, which makes one log file in each file slice."""
+    """Insert the first input, and upsert each other input. Each upsert adds one log file to each file slice."""
     first, *updates = inputs
     writer.write(job.inputs / first, job.table, Operation.INSERT, SHIP_YEAR)
     for name in updates:

@@ -1,4 +1,4 @@
-"""Measurements of the cost of the metadata table: the variants of each scenario, and the ratios between them."""
+"""Define how to measure the cost of the metadata table: the variants of each scenario, and ratios between variants."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,4 +1,4 @@
-"""Messages from a measured process to the process that started it: lines on standard output."""
+"""Send messages from a measured process to the process that started it, as lines on standard output."""
 
 import json
 import sys

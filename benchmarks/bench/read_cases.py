@@ -1,4 +1,4 @@
-"""The measured reads: tables, queries, and the smallest allowed ratios."""
+"""Define the measured reads: tables, queries, and the smallest allowed ratios."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class ReadCase:
     targets: Mapping[System, float] = field(default_factory=dict)
 
     def ratio_to(self, other: System, rounds: "list[ReadRound]") -> float | None:
-        """Return the median over the rounds of the other system's seconds by this engine's; None without both."""
+        """Return the median ratio of the other system's seconds to this engine's; None if no round has both."""
         mine = {r.number: r.seconds for r in rounds if (r.case, r.system) == (self.name, System.OURS)}
         theirs = {r.number: r.seconds for r in rounds if (r.case, r.system) == (self.name, other)}
         found = [theirs[number] / mine[number] for number in mine.keys() & theirs.keys()]

@@ -21,7 +21,7 @@ class ReadJob:
     """The work of a measured process, passed as JSON on its command line.
 
     Attributes:
-        case: name of the read; empty if the process only prepares `table` as the table of the name `prepares`.
+        case: name of the read. Empty if the process only prepares the table with the name `prepares` in `table`.
     """
 
     system: str
@@ -61,7 +61,7 @@ def open_frame(system: System, spark: SparkSession, table: Path, case: ReadCase)
     if system is System.HUDI:
         frame = spark.read.format("hudi").options(**_hudi_options(table, case)).load(str(table))
     else:
-        # Spark finds the partition column in the paths if the partitions have Hive's form; here it is in the files.
+        # Spark finds a partition column in paths of Hive's form. Here, the files contain the column.
         frame = spark.read.parquet(*_newest_files(table))
     for column, comparison, value in case.filters:
         frame = frame.filter(f"{column} {comparison} {value}")

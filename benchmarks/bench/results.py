@@ -1,4 +1,4 @@
-"""Results of a run, the ratios between systems, and their JSON form."""
+"""Compute the ratios between systems from the results of a run, and store results and ratios as JSON."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The measured systems and scenarios, and the target ratios."""
+"""Define the measured systems and scenarios, and the target ratios."""
 
 from dataclasses import dataclass
 from enum import Enum

@@ -1,4 +1,4 @@
-"""One warm Spark session per measured process, with the same settings for every system except its jars."""
+"""Open one Spark session in each measured process, with the same settings for every system except its jars."""
 
 import os
 import sys

@@ -41,7 +41,7 @@ def inspect_table(
     """Read the table with a reader that is independent of the measured writers.
 
     Args:
-        sorted_by: columns. `rows_read` measures queries for a value of one of these columns.
+        sorted_by: sort columns of the table. `rows_read` measures queries for one value of one of these columns.
         has_logs: whether the table may have log files. Then hudi-rs merges them with the base files.
     """
     files = _visible_files(system, table)

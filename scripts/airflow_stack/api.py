@@ -1,4 +1,4 @@
-"""The calls to Airflow's REST API that the demo and the tests make."""
+"""Call Airflow's REST API, for the demo and the tests."""
 
 import json
 import time

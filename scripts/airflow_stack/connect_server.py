@@ -1,4 +1,4 @@
-"""A Spark Connect server of the Spark in this environment, for the demo, tests and benchmarks."""
+"""Run a Spark Connect server with the Spark of this environment, for the demo, tests and benchmarks."""
 
 import os
 import signal
@@ -20,12 +20,12 @@ class ConnectServer:
 
     Args:
         folder: folder for the server's log and scratch files.
-        variables: environment of the server in addition to the environment of this process, from which the settings of
-            another Spark are removed. `PYSPARK_PYTHON` is the Python of the workers, by default the Python of this
-            process.
+        variables: environment variables of the server. The server also gets the environment of this process, except the
+            variables that configure another Spark. `PYSPARK_PYTHON` is the Python of the workers, by default the Python
+            of this process.
         master: Spark master that runs the tasks.
         conf: further Spark properties.
-        jars: jar of the server for a Spark whose package does not contain it.
+        jars: jar of the server, needed only if the package of Spark does not contain the jar.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class ConnectServer:
         self.kill()
 
     def start(self) -> None:
-        """Start the server and wait until it listens. Raises RuntimeError if it does not."""
+        """Start the server and wait until it listens. Raises RuntimeError if the server does not start."""
         self.launch()
         self.wait()
 
@@ -111,7 +111,7 @@ class ConnectServer:
             )
 
     def wait(self) -> None:
-        """Wait until the started server listens. Raises RuntimeError if it does not."""
+        """Wait until the started server listens. Raises RuntimeError if the server does not start."""
         deadline = time.monotonic() + _READY_WITHIN_S
         while not self._listens():
             if self._process is None or self._process.poll() is not None or time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server for one Airflow, with its data in a folder of this Airflow."""
+"""Run a PostgreSQL server for one Airflow, with the data in a folder of this Airflow."""
 
 import contextlib
 import os
@@ -55,7 +55,7 @@ class PostgresServer:
         return f"postgresql+psycopg2://{_USER}:{password}@127.0.0.1:{self._port}/{_DATABASE}"
 
     def start(self) -> None:
-        """Start the server and wait until it accepts connections. Raises RuntimeError if it does not."""
+        """Start the server and wait until it accepts connections. Raises RuntimeError if the server does not start."""
         if not _can_enter_parents(self._folder):
             self._temporary = Path(tempfile.mkdtemp(prefix="airflow-postgres-"))
             self._temporary.chmod(0o711)
@@ -68,7 +68,7 @@ class PostgresServer:
                 [
                     str(self._programs / "postgres"),
                     *("-D", str(self._folder), "-h", "127.0.0.1", "-p", str(self._port)),
-                    # These settings are for data that may be lost: the server need not survive a crash of the machine.
+                    # These settings make writes faster. The data need not survive a crash of the machine.
                     *("-c", "fsync=off", "-c", "full_page_writes=off", "-c", "synchronous_commit=off"),
                     *("-c", "unix_socket_directories=", "-c", "max_connections=200"),
                 ],

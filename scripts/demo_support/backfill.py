@@ -70,7 +70,7 @@ def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Da
     """Start the backfill and yield its runs as they succeed.
 
     Raises:
-        StackError: a run failed; the message ends with its log.
+        StackError: a run failed; the message ends with the log of the failed task.
     """
     stack.api.wait_for_dag(DAG_ID)
     backfill_id = stack.api.backfill(DAG_ID, f"{first}", f"{last}", max_active_runs=3)

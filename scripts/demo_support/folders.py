@@ -1,4 +1,4 @@
-"""The folder that a demo fills."""
+"""Prepare the folder that a demo fills."""
 
 import shutil
 import sys

@@ -49,7 +49,7 @@ class Load:
 
 
 class ScriptFailedError(Exception):
-    """The job script ended with an error; the message ends with its last lines."""
+    """The job script ended with an error; the message ends with the last lines of the script's log."""
 
 
 class Loader:

@@ -1,4 +1,4 @@
-"""Environment variables with which Spark starts quickly in a short local job.
+"""Return environment variables with which Spark starts quickly in a short local job.
 
 The variables are used in place of a folder of settings (``SPARK_CONF_DIR``), because such a folder is part of the class
 path, and an archive of classes is valid only for the class path with which it was created.
@@ -25,7 +25,7 @@ SETTINGS = {
 def jvm_flags() -> str:
     """Return flags for a driver: one JIT compiler, the serial collector and, if it exists, the archive of classes.
 
-    The second JIT compiler would cost more time than it saves, and the serial collector needs one thread.
+    The second JIT compiler would cost more time than it saves, and the serial collector needs only one thread.
     """
     archive = os.environ.get(CLASS_ARCHIVE)
     return "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC" + (

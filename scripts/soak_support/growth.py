@@ -12,11 +12,13 @@ USS_MIB = 20.0
 MAX_FILE_GROWTH = 10
 """A worker of the executor has seven more open files while it runs a task."""
 MAX_THREAD_GROWTH = 5
+MAX_PROCESS_GROWTH = 2
+"""Allowed growth of the number of processes. The number varies, because each task that is running has processes."""
 LIMITS = (
     "growth from the first to the last third of the time: "
     f"memory (the smaller growth of USS and RSS): at most {USS_SHARE:.0%} of USS plus {USS_MIB:.0f} MiB; "
     f"open files: at most {MAX_FILE_GROWTH} more; threads: at most {MAX_THREAD_GROWTH} more; "
-    "processes of a component: no growth"
+    f"processes of a component: at most {MAX_PROCESS_GROWTH} more"
 )
 _MIN_PRESENCE = 0.9
 """Share of the rounds in which a process must exist to be evaluated. Other processes are tasks, parsers and jobs."""

@@ -2,11 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from soak_support.growth import LIMITS, Growth, growths, process_counts
+from soak_support.growth import LIMITS, MAX_PROCESS_GROWTH, Growth, growths, process_counts
 from soak_support.sampling import Sample
-
-_MAX_PROCESS_GROWTH = 2.0
-"""Allowed growth of the number of processes. The number varies, because each task that is running has processes."""
 
 
 def summary(
@@ -27,7 +24,7 @@ def summary(
     problems += [
         f"{component} has more processes: {count.first:.0f} → {count.last:.0f}"
         for component, count in counts.items()
-        if count.more > _MAX_PROCESS_GROWTH
+        if count.more > MAX_PROCESS_GROWTH
     ]
     problems += [f"{dag_id} has failed runs" for dag_id, states in runs.items() if states.get("failed")]
     problems += [f"{dag_id} never ran" for dag_id, states in runs.items() if not states]

@@ -1,6 +1,7 @@
 """Command line of the job scripts: read the flags or a request document, run the job, write the result document.
 
-Only this module and `command` end the process, and only they read environment variables to choose the Spark of the job.
+Only this module and the package `command` end the process, or read the environment variables that determine which
+Spark runs the job.
 """
 
 import logging
@@ -47,7 +48,7 @@ _HADOOP_FOLDERS = {"HADOOP_CONF_DIR", "YARN_CONF_DIR"}
 
 
 class Presentation:
-    """Shows the log, the result and the errors of a job. Scripts use this class, and terminals use a subclass.
+    """Shows the log, the result and the errors of a job. Scripts use this class; the package `command` uses a subclass.
 
     Attributes:
         spark_settings: settings of a Spark session that plain python starts.
@@ -58,7 +59,7 @@ class Presentation:
     def start_logging(self) -> None:
         """Send log records to stderr.
 
-        If both the checks before the start of Spark and the job itself log a warning, it is shown once.
+        If the job repeats a warning that the checks before the start of Spark have logged, the warning is shown once.
         """
         handler = logging.StreamHandler(sys.stderr)
         handler.addFilter(NewWarnings())
@@ -261,7 +262,7 @@ def _ended_by_sigterm() -> Iterator[None]:
 
 @contextmanager
 def _progress_document(request: JobRequest) -> Iterator[None]:
-    """Write progress to a document. A task reads the document if it cannot read the log of the driver."""
+    """Write the progress of the job to a document, for Airflow tasks that cannot read the log of the driver."""
     if not request.result_path:
         yield
         return

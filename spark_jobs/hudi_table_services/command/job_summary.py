@@ -1,4 +1,4 @@
-"""The result of a job as a short summary for a terminal."""
+"""Convert the result of a job to a short summary for a terminal."""
 
 from collections.abc import Callable, Collection
 from importlib import import_module
@@ -63,7 +63,7 @@ def job_summary(
 
 
 def _elapsed(seconds: float) -> str:
-    """Return the duration with seconds below one hour; empty below one second."""
+    """Return a duration as text: below one hour with seconds, and below one second an empty string."""
     if seconds < 1:
         return ""
     minutes, rest = divmod(round(seconds), 60)

@@ -1,4 +1,4 @@
-"""The parsers of the sub-commands, built from the records of the scripts and views."""
+"""Build the parsers of the sub-commands from the records of the scripts and views."""
 
 import argparse
 from collections.abc import Callable

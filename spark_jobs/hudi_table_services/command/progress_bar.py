@@ -1,4 +1,4 @@
-"""The log of a job on a terminal: a progress bar with the present work, and warnings above it."""
+"""Show the log of a job on a terminal: a progress bar with the current work, and warnings above the bar."""
 
 import logging
 from collections.abc import Iterator

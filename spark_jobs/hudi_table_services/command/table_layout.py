@@ -82,7 +82,7 @@ def _least(grid: Grid, position: int, cells: Sequence[Text], natural: int) -> in
 
 
 def _widened(least: Sequence[int], natural: Sequence[int], spare: int) -> list[int]:
-    """Give spare characters to columns that lack some, always to the narrowest, so that short cells stay on a line."""
+    """Widen the narrowest columns that need more width, so that short cells stay on one line."""
     widths = list(least)
     for _ in range(spare):
         lacking = [n for n, width in enumerate(widths) if width < natural[n]]

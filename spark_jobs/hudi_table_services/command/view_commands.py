@@ -1,4 +1,4 @@
-"""The sub-commands of `hudi-services show`: their flags, and the function that reads each view."""
+"""Define the sub-commands of `hudi-services show`: their flags, and the function that reads each view."""
 
 import argparse
 from collections.abc import Callable

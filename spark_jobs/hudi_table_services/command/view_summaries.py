@@ -1,4 +1,4 @@
-"""The views of `hudi-services show` as summaries for a terminal."""
+"""Convert the views of `hudi-services show` to summaries for a terminal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -244,7 +244,7 @@ def commit_summary(view: CommitView) -> Summary:
 
 
 def _extra_fact(key: str, value: str) -> tuple[str, str]:
-    """Return a pair of the extra metadata, in words if this project stored it."""
+    """Return name and value of an entry of the extra metadata, in words if this project stored the entry."""
     limits = recorded_limits({key: value}, "")
     if limits is not None:
         target, small = human_bytes(limits.max_file_size_bytes), human_bytes(limits.small_file_limit_bytes)

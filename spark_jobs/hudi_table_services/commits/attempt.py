@@ -106,7 +106,7 @@ class CommitAttempt:
 
     @property
     def _names_slices(self) -> bool:
-        """Whether the names of log files contain the times of their slices: delta commits of table version 6."""
+        """Whether the write is a delta commit of table version 6: its log files are named after the times of slices."""
         return (
             self._action is Action.DELTA_COMMIT and not self._table.config.table_version.has_own_log_instants
         )
@@ -189,8 +189,8 @@ class CommitAttempt:
     def _note_changes(self) -> None:
         """Load the changes of commits that completed after the snapshot.
 
-        These commits may be archived before this attempt completes. Commits that are requested from now on cannot be
-        archived before this attempt completes.
+        These commits are loaded now, because they may be archived before this attempt completes. Commits that are
+        requested from now on cannot be archived before this attempt completes: a pending instant blocks archival.
 
         Raises:
             FileGroupConflictError: some of these commits may be archived already.
@@ -214,8 +214,8 @@ class CommitAttempt:
         Args:
             facts: facts that the metadata table stores about the new files.
             comparison: compares the rows of this write with rows that other commits added after the snapshot. None if
-                this write may add a key that another commit adds too.
-            reinserted: file groups to whose log files the write adds rows that earlier log files have deleted.
+                this write is allowed to add a key that another commit adds too.
+            reinserted: file groups to which the write adds log files with rows that earlier log files deleted.
 
         Raises:
             FileGroupConflictError: a commit that completed after the snapshot changed a file group of this write, or

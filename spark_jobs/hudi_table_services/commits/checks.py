@@ -84,7 +84,7 @@ class NoConflict:
 
     Attributes:
         logged: the file groups to which this commit only adds a log file.
-        reinserted: those of them to which this commit adds rows that log files have deleted.
+        reinserted: the file groups in `logged` to which this commit adds rows that earlier log files deleted.
     """
 
     file_groups: frozenset[FileGroupId]
@@ -101,13 +101,13 @@ class NoConflict:
 
 @dataclass(frozen=True, slots=True)
 class NoSharedIndexBucket:
-    """No other writer has added a file group for a bucket of a bucket index to which this commit adds one.
+    """No other writer has added a file group to an index bucket to which this commit also adds a file group.
 
     Two file groups of one bucket make every later write of Hudi fail
     (BucketIndexConcurrentFileWritesConflictResolutionStrategy, Hudi 1.2).
 
     Attributes:
-        new: file groups that this commit adds, whatever their index is.
+        new: file groups that this commit adds. The check ignores file groups that belong to no index bucket.
     """
 
     new: frozenset[FileGroupId]
@@ -207,7 +207,7 @@ class StillInflight:
 def is_still_inflight(
     store: TimelineStore, timeline: Timeline, instant: Instant, begun_ms: int | None
 ) -> bool:
-    """Whether a plan is still inflight, with the inflight file that had this modification time."""
+    """Whether a plan is still inflight, and its inflight file has this modification time; None matches any time."""
     if not any(i.identity == instant.identity and i.state is InstantState.INFLIGHT for i in timeline.pending):
         return False
     try:

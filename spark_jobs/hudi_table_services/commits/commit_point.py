@@ -142,12 +142,12 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
 
 def is_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
-    """Whether base files of the metadata table contain an undone write; see `maintenance.contains_in_base_files`."""
+    """Whether base files of the metadata table contain one of the writes; see `maintenance.contains_in_base_files`."""
     return maintenance.contains_in_base_files(table, undone)
 
 
 def drop_metadata_table_before_restore(table: TableAccess, lock: TableLock) -> None:
-    """Drop the metadata table of a table before a restore undoes writes that `is_in_base_files` found.
+    """Drop the metadata table before a restore undoes writes for which `is_in_base_files` returned True.
 
     Call this function under the table lock.
 
@@ -160,7 +160,7 @@ def drop_metadata_table_before_restore(table: TableAccess, lock: TableLock) -> N
 def build_metadata_table_after_restore(
     table: TableAccess, wanted: Collection[str], lock: TableLock
 ) -> tuple[str, ...]:
-    """Build partitions that a restore dropped; see `restored.build_after_restore`.
+    """Build the partitions of the metadata table that a restore dropped; see `restored.build_after_restore`.
 
     Returns:
         Sentences for the result of the job: what was not built, and how to build it.

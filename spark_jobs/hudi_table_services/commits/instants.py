@@ -45,7 +45,7 @@ def begin_clean(table: TableAccess, clean: Instant) -> Instant:
 
 
 def begin_restore(table: TableAccess, restore: Instant) -> Instant:
-    """Make a requested restore inflight. A job must carry out the whole plan of an inflight restore.
+    """Make a requested restore inflight. From then on, a job must carry out the whole plan of the restore.
 
     Raises:
         InstantVanishedError, InstantExistsError: see `TimelineStore.start`.

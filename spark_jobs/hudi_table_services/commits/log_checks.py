@@ -1,9 +1,10 @@
 """Checks of a delta commit, which writes log files.
 
-In table version 6, readers find the slice of a log file by the time in its name, and they stop at a block whose instant
-is later than those that they know. So two delta commits must not write log files of one file group at the same time,
-and a compaction that is scheduled or removed during a delta commit makes the names of its log files wrong. From
-version 8 on, readers order log files by the times of delta commits, so neither is a problem.
+In table version 6, readers find the slice of a log file by the time in the name of the log file. When they read the log
+files of a slice, they stop at the first block whose instant is later than the newest instant that they know. So two
+delta commits must not write log files of one file group at the same time. And if a compaction is scheduled or removed
+during a delta commit, the names of the delta commit's log files become wrong. From version 8 on, readers order log
+files by the times of delta commits, so neither case causes a problem.
 """
 
 from collections.abc import Collection
@@ -43,8 +44,8 @@ class NamedLog:
 class LogNamesStillValid:
     """The names of the log files of this write still contain the instants of the newest file slices (version 6).
 
-    No compaction was scheduled for a file group after the write chose the names, and no compaction after which a log
-    file is named was removed from the timeline: readers would not find the slice of such a log file.
+    After the write chose the names, no compaction of one of the file groups was scheduled, and no compaction whose time
+    is part of a name was removed from the timeline. Otherwise, readers would not find the slice of the log file.
     """
 
     logs: frozenset[NamedLog]
@@ -86,7 +87,7 @@ class LogNamesStillValid:
 
 @dataclass(frozen=True, slots=True)
 class NoPendingCompaction:
-    """No compaction of these file groups is pending, so that the indexes of keys stay right.
+    """No compaction of these file groups is pending. Such a compaction would make the indexes of keys wrong.
 
     Attributes:
         file_groups: see `CollectedFacts.depend_on_compactions`.
@@ -143,7 +144,8 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
     for time in open_writes(
         timeline, workload_profiles(table.timeline_store, timeline)
     ).unknown_delta_commits:
-        # A writer of this project calls this function before it writes a log file. Its heartbeat contains a request id.
+        # A writer of this project calls this function before it writes a log file, so its delta commit does no harm
+        # while it is only requested. The heartbeat of such a writer contains a request id.
         is_ours = time not in _inflight_times(timeline) and read_heartbeat_owner(table.storage, time)
         if wanted and time != own_time and not is_ours:
             raise FileGroupConflictError(
@@ -155,8 +157,9 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
 def refuse_unknown_writes(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
     """Refuse to execute a clustering while a delta commit is pending that may add log files to any file group.
 
-    Such a delta commit has an inflight file without file groups, like those of Flink, or is only requested and began
-    before the plan: a writer of Hudi that begins later sees the plan, and changes none of its file groups.
+    Such a delta commit has an inflight file that names no file groups, as Flink writes it. Or it is only requested, was
+    requested by Hudi, and is older than the plan. A writer of Hudi that begins after the plan does no harm: it sees the
+    plan, and changes none of the plan's file groups.
 
     Raises:
         FileGroupConflictError: there is such a delta commit.

@@ -33,9 +33,9 @@ def clear_pending_writes(
     """Roll back pending writes whose writers are dead. Returns the writes that were rolled back.
 
     An earlier attempt of the same request is always rolled back: either the attempt is dead, or it must not commit
-    in addition to this job. For other writes, the policy decides. EAGER (Hudi's default for a single writer) rolls
-    back every write without a fresh heartbeat. LAZY rolls back writes whose heartbeat has expired. NEVER rolls back no
-    write. Pending plans of table services are never changed.
+    in addition to this job. For other writes, the policy decides. Under EAGER and LAZY, a job rolls back every
+    write without a fresh heartbeat. Under NEVER, it rolls back no other write. Pending plans of table services are
+    never changed.
     """
     cleared: tuple[Instant, ...] = ()
     if table.load_timeline().pending:

@@ -1,4 +1,4 @@
-"""The changes of a table that complete an instant, with everything that the metadata table stores about them."""
+"""Describe the change of a table that completes an instant, with the facts that the metadata table stores about it."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -39,7 +39,8 @@ class CleanedFiles:
 class NoFiles:
     """A change of the timeline only: a savepoint, a rollback or a restore.
 
-    Rollbacks and restores have prepared their deletions before (`commit_point.prepare_deletion`).
+    Rollbacks and restores also delete files. But before that, `commit_point.prepare_deletion` makes sure that the
+    metadata table does not list these files.
     """
 
     content: bytes
@@ -51,7 +52,8 @@ TableChange: TypeAlias = NewFiles | CleanedFiles | NoFiles
 def new_files(metadata: CommitMetadata, version: TableVersion, facts: CollectedFacts = _NO_FACTS) -> NewFiles:
     """The change of a write, clustering or compaction.
 
-    The function encodes the commit metadata, so call it without the lock.
+    The function encodes the commit metadata, which takes time. So call it before you take the lock, unless only checks
+    under the lock show which metadata to commit.
     """
     content = encode_commit_metadata(metadata, version)
     return NewFiles(content=content, metadata=metadata, facts=facts)

@@ -200,7 +200,7 @@ def undo_execution(table: TableAccess, timeline: Timeline, plan: Instant) -> boo
     (HoodieTable.rollbackInflightCompaction, Hudi 0.15 and 1.2). Rollbacks of this project remove the plan.
 
     Returns:
-        Whether there was such a rollback. The plan is then requested.
+        Whether there was such a rollback. If so, the plan is in the requested state now.
     """
     for rollback in pending_rollbacks(table.timeline_store, timeline):
         if rollback.plan is not None and rollback.undoes(plan) and not rollback.is_own:
@@ -212,8 +212,9 @@ def undo_execution(table: TableAccess, timeline: Timeline, plan: Instant) -> boo
 def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> bool:
     """Whether the plan undoes a write of rows, a completed compaction, or an instant that no longer exists.
 
-    A rollback first makes a completed instant pending. For a compaction, the action in the plan shows that the
-    compaction was completed: the rollback of a pending compaction, whose plan must stay, has the action `compaction`.
+    A rollback first makes a completed instant pending, so the timeline does not show whether a pending compaction was
+    completed before. The action in the rollback plan shows it: `commit` for a completed compaction, `compaction` for a
+    pending compaction.
     """
     undone = plan.instant_to_rollback
     if undone is None or undone.action not in _UNDONE_ACTIONS:
@@ -357,7 +358,7 @@ def _sweep(storage: Storage, instant_time: str, kept: Collection[str] = ()) -> N
     """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted.
 
     Args:
-        kept: log files whose blocks were undone. Those that had to be deleted are deleted already.
+        kept: log files whose blocks were undone. If such a log file had to be deleted, it is already deleted.
     """
     markers = MarkerStore(storage, instant_time)
     with suppress(MalformedFileNameError):  # if a marker is damaged, the files were found by listing

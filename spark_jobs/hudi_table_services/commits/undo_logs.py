@@ -193,7 +193,7 @@ def _require_only_undone(table: TableAccess, plan: RollbackPlan, path: str) -> N
 
 
 def _require_no_metadata_table(table: TableAccess, plan: RollbackPlan) -> None:
-    """A metadata table would have to list the new log files. This release writes no such change into it."""
+    """Refuse rollback blocks in a table with a metadata table: this release cannot add the new log files to it."""
     partitions = read_table_config(table.storage).metadata_partitions
     if partitions and table.metadata.enable is not False:
         raise UnsupportedTableError(

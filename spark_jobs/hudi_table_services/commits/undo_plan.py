@@ -1,7 +1,8 @@
 """Find the files of a write that is to be undone, and plan their deletion. This module changes nothing.
 
-In table version 6, the names of log files do not contain the instant of their delta commit. There, the markers or the
-commit metadata name the file slices, and the headers of the blocks in the log files of these slices name the instants.
+In table version 6, the names of log files do not contain the instant of their delta commit. So the markers or the
+commit metadata show which file slices the write changed, and the headers of the blocks in the log files of these slices
+show the instants.
 """
 
 import logging
@@ -41,13 +42,13 @@ def plan_of(
     The files of a pending write are found by its markers, or by their names. The files of a completed write are found
     in its metadata. Speculative tasks may have left more files in the same partitions; these are found by their names.
 
-    The files of a compaction are base files. In table version 6, log files with its instant in their names belong to
-    delta commits. Only if the compaction does not stay on the timeline, these log files must be deleted, because they
-    would open file slices without a base file.
+    A compaction itself writes only base files. In table version 6, delta commits wrote the log files with the
+    compaction's instant in their names. If the compaction is removed from the timeline, these log files must be
+    deleted, because they would form file slices without a base file.
 
     Args:
-        whole_slice: whether a pending compaction is removed with its plan. A completed compaction always is. Before
-            such a plan is carried out, call `require_undone_logs`.
+        whole_slice: whether a pending compaction is removed with its plan. A completed compaction is always removed.
+            Before you carry out a rollback plan that removes a compaction, call `require_undone_logs`.
         undone: see `kept_paths`.
 
     Raises:
@@ -87,8 +88,8 @@ def require_undone_logs(table: TableAccess, chosen: Collection[Instant]) -> None
 
     Raises:
         UnsupportedTableError: a log file with a chosen instant in its name contains visible blocks of a write that is
-            not chosen. This write can have an earlier requested time: a writer of Hudi takes its time before it reads
-            the table.
+            not chosen. This write can have an earlier requested time, because a writer of Hudi chooses its requested
+            time before it reads the table.
     """
     if not appends_to_slices(table):
         return

@@ -34,7 +34,7 @@ def write_summary(result: JobResult) -> str:
 
 
 def _where(result: JobResult) -> str:
-    """Return the partitions whose files the numbers of a write count; empty for a table without partitions."""
+    """Return how many partitions the numbers of files cover, in words; empty for a table without partitions."""
     is_partitioned = any(each.partition_path for each in result.partitions)
     return f" in {counted(len(result.partitions), 'written partition')}" if is_partitioned else ""
 

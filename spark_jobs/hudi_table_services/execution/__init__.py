@@ -1,1 +1,1 @@
-"""Execution of plans on Spark and Arrow. This package returns write stats and never changes the timeline."""
+"""Execute plans with Spark and Arrow. The functions of this package return write stats, and change no timeline."""

@@ -1,8 +1,8 @@
 """Convert table schemas to Arrow schemas, and rows to these schemas (format section 5.3; read by Hudi 0.15 and 1.2).
 
 The physical types must match exactly. Otherwise Hudi corrupts values without an error when it merges a file: lists
-whose element is not named ``element`` become null, decimals stored as integers are multiplied, and timestamps in
-milliseconds become times in 1970.
+whose element is not named ``element`` become null, decimals stored as integers are multiplied by a power of ten, and
+timestamps in milliseconds become times in 1970.
 """
 
 import re

@@ -13,7 +13,8 @@ from hudi_table_services.execution.base_file_writer import COMMIT_TIME, RECORD_K
 from hudi_table_services.storage.stores.storage import Storage
 
 KEPT_META_COLUMNS = (COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY)
-"""Meta columns that a rewrite keeps. The other meta columns have the same value in all rows of a file."""
+"""Meta columns whose values a rewrite keeps. The others, partition path and file name, are the same in all rows of a
+file, so `BaseFileWriter` adds them."""
 
 _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536
@@ -64,7 +65,7 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
 
 
 def rows_per_batch(file: pq.ParquetFile) -> int:
-    """Return the number of rows per batch. The encoded size of a row limits the number, so a batch fits into memory."""
+    """Return the number of rows per batch. Large encoded rows reduce this number, so that a batch fits into memory."""
     metadata = file.metadata
     encoded_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     row_bytes: int = max(1, encoded_bytes // max(1, metadata.num_rows))
@@ -74,8 +75,8 @@ def rows_per_batch(file: pq.ParquetFile) -> int:
 def column_names(file: pq.ParquetFile) -> set[str]:
     """Return the names of the top-level columns from the Parquet schema.
 
-    A conversion to an Arrow schema would also copy the footer's key-value pairs, including a bloom filter of half a
-    megabyte.
+    The function uses the Parquet schema, because a conversion to an Arrow schema would also copy the footer's key-value
+    pairs, including a bloom filter of half a megabyte.
     """
     schema = file.schema
     return {schema.column(index).path.partition(".")[0] for index in range(len(schema))}

@@ -28,7 +28,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY, PARTITION_PATH, FILE_NAME = META_COLUMNS
 _META_VALUE_LENGTH = 40
-"""About the mean length of the values of the meta columns. Names of files are longer, the other values are shorter."""
+"""Approximate mean length of a value in the meta columns. File names are longer, and the other values are shorter."""
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -99,7 +99,7 @@ class BaseFileWriter:
         """Bytes before the footer; set by `close`."""
         self._collector = StatisticsCollector(spec.statistics_columns) if spec.statistics_columns else None
         self.statistics: FileStatistics | None = None
-        """Statistics of the columns that the specification names; set by `close`. None if it names no columns."""
+        """Statistics of the columns that `spec` names; set by `close`. None if `spec` names no columns."""
         storage.write(spec.marker_path, b"")
 
     def __enter__(self) -> "BaseFileWriter":

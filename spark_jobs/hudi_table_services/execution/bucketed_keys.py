@@ -1,8 +1,8 @@
 """Find the buckets of record keys, and check that stored keys are in the file groups of their buckets.
 
-If a write had another number of buckets or other hash fields than earlier writes, it would put a key into a second file
-group. Hudi stores neither of the two in the table. So these checks compare the keys of the table with the file groups
-that have them, before the write changes the table.
+If a write used another number of buckets or other hash fields than earlier writes, it would add a second row of a
+stored key to another file group. Hudi stores neither the number of buckets nor the hash fields in the table. Therefore
+a write first calculates the buckets of stored keys, and checks that the keys are in the file groups of these buckets.
 """
 
 import pyarrow as pa
@@ -20,7 +20,7 @@ def index_buckets(rule: BucketHash, keys: pa.StringArray) -> Integers:
     """Return the number of the bucket of each key.
 
     Raises:
-        InvalidDataError: releases of Hudi that may write the table assign a key to different buckets.
+        InvalidDataError: the releases of Hudi that can write the table assign a key to different buckets.
     """
     numbers: Integers = rule.buckets_of(*utf8_buffers(keys))
     is_ambiguous = numbers == AMBIGUOUS
@@ -35,11 +35,11 @@ def index_buckets(rule: BucketHash, keys: pa.StringArray) -> Integers:
 
 
 def check_index_buckets(rule: BucketHash, keys: pa.StringArray, numbers: Integers, file_id: str) -> None:
-    """Refuse a write whose rule contradicts a file group of the table.
+    """Refuse a write whose rule assigns a stored key to another bucket than the bucket of the key's file group.
 
     Args:
         keys: keys that the file group has.
-        numbers: their buckets.
+        numbers: for each key, the number of the bucket to which the rule assigns the key.
 
     Raises:
         InvalidRequestError: a key belongs to another bucket than its file group.

@@ -1,8 +1,8 @@
 """Run small tasks in the driver's process instead of in workers of a Spark Connect server.
 
 Each session of a server starts Python workers of its own, which costs about three seconds of processor time. A driver
-of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take a Spark
-task one or two seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
+of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take Spark
+only one or two seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
 """
 
 import io
@@ -57,8 +57,8 @@ def run_in_driver(tasks: Sequence[TaskT], work: Callable[[TaskT], ResultT]) -> l
     """Run the tasks one after another in this process.
 
     Returns:
-        The results, or None if an error occurred that a retry may fix. In that case Spark must run the tasks, as it
-        repeats tasks that fail in a worker.
+        The results, or None if an error occurred that a retry can fix. In that case Spark must run the tasks, because
+        Spark repeats tasks that fail in a worker.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.

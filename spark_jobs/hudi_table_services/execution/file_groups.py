@@ -86,7 +86,7 @@ class WriteTask:
         number: position of the task in the commit; part of sequence numbers.
         current: slice to merge with; None for a new file group.
         inserts: staged rows to append, in order.
-        changes: routed batches with rows that change this file group.
+        changes: staged batches with rows that change this file group.
         expected_bytes: size of the file according to the plan.
         log: the log file that gets the changes; None if the task writes a base file.
     """
@@ -130,9 +130,10 @@ class WrittenFileGroup:
 
 
 def new_file_id() -> str:
-    """Return a new file id ``<uuid>-0``. A file id has no underscore and no dot: these separate parts of file names.
+    """Return a new file id ``<uuid>-0``. It has no underscore and no dot, because these separate parts of file names.
 
-    The id does not look like that of a bucket, so that no write refuses the table; see `hudi_format.bucket_ids`.
+    The id does not begin like the id of an index bucket's file group. Otherwise, a write could refuse the table because
+    it seems to have a bucket index; see `hudi_format.bucket_ids`.
     """
     file_id = ""
     while not file_id or has_bucket_ids([file_id]):
@@ -232,7 +233,7 @@ def _append_inserts(
 
 
 def _load_changes(job: WriteJob, task: WriteTask) -> pa.Table | None:
-    """Return the incoming rows of the file group with this commit's meta columns, sorted by the changed base rows."""
+    """Return the incoming rows of the file group with this commit's meta columns, in order of the changed base rows."""
     if not task.changes:
         return None
     reader = StagedReader(job.storage)
@@ -255,7 +256,7 @@ def _as_records(job: WriteJob, task: WriteTask, rows: pa.Table, first_sequence: 
 
 
 def data_columns(job: WriteJob, rows: pa.Table) -> list[pa.ChunkedArray | pa.Array]:
-    """The user's columns of staged rows, in the order of the writer schema."""
+    """Return the user's columns of staged rows, in the order of the writer schema."""
     present = set(rows.schema.names)
     return [
         # The staged rows of a delete have only the columns that a delete needs.

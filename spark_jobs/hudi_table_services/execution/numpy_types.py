@@ -1,4 +1,4 @@
-"""Types of the NumPy arrays in this layer, by the kind of their elements."""
+"""Types of the NumPy arrays in this package, by the kind of their elements."""
 
 from typing import Any
 

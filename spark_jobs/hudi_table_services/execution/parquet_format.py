@@ -1,4 +1,4 @@
-"""A Parquet encoding of base files that is compact and that Hudi merges correctly.
+"""Encode base files as Parquet files that are compact and that Hudi merges correctly.
 
 List elements are named ``element``, decimals are FIXED_LEN_BYTE_ARRAY, timestamps are INT64 microseconds. With any
 other encoding of lists, decimals or timestamps, a rewrite by Hudi corrupts the rows without an error

@@ -75,8 +75,8 @@ def run_tasks(
         description: job description in the Spark UI, and phase of the job's progress.
         weights: cost of each task in bytes (see `task_groups`), to combine small tasks; None to run each task as a
             separate Spark task.
-        measure: picklable function that returns, for the result of a task, the rows and bytes that the task wrote. They
-            are used for the job's progress.
+        measure: picklable function that returns, for the result of a task, the rows and bytes that the task wrote. The
+            job's progress contains these numbers.
 
     Raises:
         HudiTableServiceError: `work` raised an error that a retry cannot fix.
@@ -234,7 +234,10 @@ def _describe(spark: "SparkSession", description: str | None) -> None:
 
 
 def _has_lost_spark(spark: "SparkSession", error: Exception) -> bool:
-    """Whether the JVM of Spark's driver has ended or is shutting down. Without Java, py4j is not installed."""
+    """Whether the JVM of Spark's driver has ended or is shutting down.
+
+    The function compares the names of error classes, because py4j, which defines one of them, is not always installed.
+    """
     names = {each.__name__ for each in type(error).__mro__}
     return (
         isinstance(error, ConnectionError)

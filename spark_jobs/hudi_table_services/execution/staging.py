@@ -1,4 +1,4 @@
-"""Staged files: the rows of a batch as Arrow files on the table's own storage.
+"""Write and read staged files: Arrow files with the rows of a batch, on the table's own storage.
 
 The input is evaluated exactly once and written as Arrow IPC files. Every later step reads, by random access, only the
 rows and columns that it needs. Staged files have two advantages over a Spark shuffle (see
@@ -37,8 +37,8 @@ class StagedBatch:
         file_id: file group that the rows change; None for inserts, which are written to new or padded file groups.
         size_bytes: uncompressed Arrow bytes.
         delete_count: number of rows that delete a row of the table.
-        reinsert_count: number of rows whose key is in the base file of the file group, and whose row log files have
-            deleted.
+        reinsert_count: number of rows that insert a deleted key again: the base file of the file group has the key, and
+            a log file has deleted the stored row.
         index_bucket: bucket of the bucket index to which inserts belong; None if the table has no bucket index.
     """
 
@@ -106,7 +106,7 @@ class StagedFileWriter:
 
 
 class StagedReader:
-    """Random access to staged batches. The reader keeps the last file open, because reads are ordered by file."""
+    """Reads staged batches in any order. It keeps the last file open, because callers read batches file by file."""
 
     def __init__(self, storage: Storage, columns: Sequence[str] | None = None) -> None:
         self._storage = storage

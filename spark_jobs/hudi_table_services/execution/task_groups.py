@@ -7,7 +7,7 @@ BYTES_OF_A_SPARK_TASK = 16 << 20
 """Target size of a Spark task: compressed bytes that a core writes in 1 to 2 s. Starting a Python task takes 0.1 s."""
 
 BYTES_OF_A_FILE = 128 << 10
-"""Cost of opening and closing a file, as an equivalent of written bytes."""
+"""Cost of opening and closing a file: the number of bytes that a task writes in the same time."""
 
 
 def group_tasks(weights: Sequence[int], parallelism: int) -> tuple[tuple[int, ...], ...]:

@@ -25,7 +25,7 @@ INTERVAL_S = 5.0
 """Seconds between two log lines. A phase that ends sooner logs only its first line."""
 
 MIN_SHOWN_TASKS = 2
-"""Fewest Spark tasks of which `StageCounts` reports the progress: a single task is either running or finished."""
+"""Smallest number of Spark tasks whose progress `StageCounts` reports. A single task is either running or finished."""
 
 _JOIN_TIMEOUT_S = 1.0
 
@@ -127,7 +127,7 @@ class StageCounts:
         self._began_s = time.monotonic()
 
     def progress(self, phase: str, elapsed_s: float) -> JobProgress | None:
-        """Return the progress of the running stages; None if they have only one Spark task, or if it is unknown.
+        """Return the progress of the running stages; None if they have only one Spark task, or if Spark reports none.
 
         The remaining time is that of the running stages.
         """
@@ -151,7 +151,7 @@ class StageCounts:
 
 @contextmanager
 def stages_logged(spark: "SparkSession", name: str) -> Iterator[None]:
-    """Log the name of a phase at the start, and at intervals how many Spark tasks of its running stages have ended.
+    """Log the name of a phase. Then log at intervals how many Spark tasks of its running stages have ended.
 
     With Spark Connect, log only the name.
     """

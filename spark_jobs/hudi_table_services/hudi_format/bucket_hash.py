@@ -1,8 +1,8 @@
 """Compute the buckets of record keys (BucketIdentifier.getBucketId; Hudi 0.15.0 and 1.2.0).
 
-The bucket of a key is ``(hash & 0x7FFFFFFF) % buckets``, with the hash code of Java's list of the key's hashed parts.
-Most keys have a form that all releases parse in the same way; the module computes their hashes for whole columns. It
-parses each other key by the rules of each release that may write the table.
+The bucket of a key is ``(hash & 0x7FFFFFFF) % buckets``. Here, ``hash`` is the hash code of a Java list that contains
+the hashed parts of the key. Most keys have a form that all releases parse in the same way; the module computes the
+hashes of these keys for whole columns. It parses each other key by the rules of each release that may write the table.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class BucketHash:
 
     Attributes:
         bucket_count: number of buckets of each partition, at least 1.
-        hash_fields: the fields whose values are hashed; a part of the key fields.
+        hash_fields: the fields whose values are hashed; one or more fields of the record key.
         key_fields: the fields that each key names, in order; empty if a key is the plain value of one field.
         parsers: releases of Hudi that may write the table, at least one.
     """
@@ -68,7 +68,7 @@ class BucketHash:
         return found.pop() if len(found) == 1 else AMBIGUOUS
 
     def _regular(self, keys: "_Texts") -> _Flags:
-        """Mask of the keys whose parts `_hashes` finds as all parsers do."""
+        """Return a mask of the keys that `_hashes` and all parsers divide into the same parts."""
         if len(self.key_fields) > 1:
             mask: _Flags = keys.count(",") == len(self.key_fields) - 1
             positions = np.flatnonzero(mask)
@@ -83,7 +83,7 @@ class BucketHash:
         return is_whole
 
     def _hashes(self, keys: "_Texts") -> Words:
-        """Hash codes of the lists of hashed parts of regular keys."""
+        """Return the hash code of each regular key, i.e. of the list of its hashed parts."""
         if len(self.key_fields) < 2:
             return hashes_of_lists([keys.hashes()])
         pieces = zip(self.key_fields, _pieces(keys, len(self.key_fields)), strict=True)
@@ -112,7 +112,7 @@ class _Texts:
         return self.data[self.starts[row] : self.stops[row]].tobytes().decode("utf-8", "surrogatepass")
 
     def count(self, character: str) -> Positions:
-        """Number of occurrences of an ASCII character in each text."""
+        """Return how many times an ASCII character occurs in each text."""
         before = np.zeros(len(self.data) + 1, dtype=np.int64)
         np.cumsum(self.data == ord(character), out=before[1:])
         counts: Positions = before[self.stops] - before[self.starts]
@@ -126,7 +126,7 @@ class _Texts:
         return mask
 
     def after(self, prefix: str) -> "_Texts":
-        """The texts without a prefix that all of them have."""
+        """Return the texts without this prefix. All texts must begin with the prefix."""
         return _Texts(self.data, self.starts + len(prefix.encode()), self.stops)
 
     def hashes(self) -> Words:
@@ -138,7 +138,7 @@ class _Texts:
 
 
 def _pieces(keys: _Texts, count: int) -> Iterator[_Texts]:
-    """Divide texts with `count` - 1 commas each at their commas. Yield the first pieces of all texts, and so on."""
+    """Divide each text at its `count` - 1 commas. Yield the first pieces of all texts, then the second pieces, etc."""
     commas = np.flatnonzero(keys.data == ord(","))
     first = np.searchsorted(commas, keys.starts)
     starts = keys.starts
@@ -150,7 +150,7 @@ def _pieces(keys: _Texts, count: int) -> Iterator[_Texts]:
 
 
 def _hashes_of_values(values: _Texts) -> Words:
-    """Hash codes of values. The texts for null and for the empty string count as 0, as both do in Java."""
+    """Return the hash code of each value; 0 for the texts that stand for null and for the empty string, as in Java."""
     hashes = values.hashes()
     for text in (NULL_PART, EMPTY_PART):
         is_equal = values.begin_with(text) & (values.stops - values.starts == len(text))

@@ -70,7 +70,7 @@ def _json_record(metadata: CommitMetadata) -> dict[str, object]:
 
 
 def commit_record(metadata: CommitMetadata) -> dict[str, object]:
-    """Return the Avro record. It is a replace commit if the metadata names replaced file groups."""
+    """Return the Avro record. The record is a replace commit if the metadata names replaced file groups."""
     record: dict[str, object] = {
         "partitionToWriteStats": {
             path: [write_stat_codec.avro_record(stat) for stat in stats]

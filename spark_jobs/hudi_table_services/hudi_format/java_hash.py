@@ -39,8 +39,8 @@ def hashes_of_lists(elements: Sequence[Words]) -> Words:
     """Return ``hashCode()`` of each of n lists, as 32 bits without sign.
 
     Args:
-        elements: for each position in a list, the hash codes of the elements there; 0 for an element that is null. All
-            lists have the same number of elements, at least 1.
+        elements: for each position in a list, the hash codes of the elements at this position; 0 for an element that is
+            null. All lists have the same number of elements, at least 1.
     """
     total = np.ones(len(elements[0]), dtype=np.uint32)
     for hashes in elements:

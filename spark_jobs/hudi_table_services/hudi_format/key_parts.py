@@ -13,13 +13,13 @@ NULL_PART, EMPTY_PART = "__null__", "__empty__"
 
 
 class KeyParser(Enum):
-    """The release of Hudi whose rules apply."""
+    """Releases of Hudi that parse record keys by different rules."""
 
     HUDI_0_15 = "0.15.0"
     HUDI_1_2 = "1.2.0"
 
     def hashed_parts(self, key: str, fields: Collection[str]) -> list[str | None]:
-        """Return the values of some fields, in the order of the key; the whole key if it names no fields.
+        """Return the values of the given fields, in the order of the key; the whole key if the key names no fields.
 
         Args:
             fields: names of the hash fields, at least one.
@@ -30,7 +30,7 @@ class KeyParser(Enum):
 
 
 def _split(key: str, fields: Collection[str]) -> list[str | None]:
-    """Split at every comma. As in Hudi, a piece without a colon is a part, whatever its field."""
+    """Split at every comma. As in Hudi, a piece without a colon is a part, even of a field that is not hashed."""
     parts: list[str | None] = []
     for piece in _java_split(key):
         name, colon, value = piece.partition(":")
@@ -63,7 +63,7 @@ def _scanned(key: str, fields: Collection[str]) -> list[str | None]:
 
 
 def _end_of_value(key: str, colon: int) -> int:
-    """Position of the comma after the value that follows a colon, or the length of the key."""
+    """Return the position of the comma that ends the value after this colon; the length of the key if there is none."""
     following = key.find(":", colon + 1)
     while following >= 0:
         comma = key.rfind(",", 0, following)

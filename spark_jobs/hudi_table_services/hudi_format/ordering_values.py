@@ -89,7 +89,7 @@ class OrderingValue:
 
     @property
     def type_name(self) -> str:
-        """Return the names of all wrappers in the value. Only values of one name may be in one delete block."""
+        """Return the names of all wrappers in the value. All values in one delete block must have equal names."""
         if isinstance(self.value, tuple):
             return f"{self.wrapper.value}({', '.join(v.type_name if v else 'null' for v in self.value)})"
         return self.wrapper.value

@@ -1,4 +1,7 @@
-"""List the columns of a stored Avro schema for display. Types that writes do not support have their Avro names."""
+"""List the columns of a stored Avro schema for display.
+
+If the schema has a type that writes do not support, all columns are listed with the Avro names of their types.
+"""
 
 import json
 from typing import Any

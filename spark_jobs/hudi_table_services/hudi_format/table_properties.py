@@ -18,7 +18,7 @@ _TABLE_NAME = "hoodie.table.name"
 
 
 def decode_properties(data: bytes) -> dict[str, str]:
-    """Return the key-value pairs of the file, without escapes. `checksum_is_valid` checks their integrity.
+    """Return the key-value pairs of the file, without escapes. This function does not check the checksum.
 
     Raises:
         MalformedMetadataError: the file has an escape that no Java program writes.

@@ -90,7 +90,7 @@ def decode_clean_metadata(data: bytes) -> CleanMetadata:
 
 
 def encode_rollback_plan(plan: RollbackPlan, note: UndoNote = NO_UNDO_NOTE) -> bytes:
-    """Encode ``rollback.requested``. The file's header contains the note, and that this project wrote the plan."""
+    """Encode ``rollback.requested``. The file's header contains the note, and names this project as the writer."""
     reason = "" if note.reason is None else note.reason.value
     known = {
         key: text for key, text in ((_UNDO_REASON_KEY, reason), (REQUEST_ID_KEY, note.request_id)) if text
@@ -99,14 +99,14 @@ def encode_rollback_plan(plan: RollbackPlan, note: UndoNote = NO_UNDO_NOTE) -> b
 
 
 def decode_undo_note(data: bytes) -> UndoNote:
-    """Decode the note in the header of ``rollback.requested``. A reason of a later release counts as unknown."""
+    """Decode the note in the header of ``rollback.requested``. A reason of a later release becomes None."""
     notes = container_notes(data)
     reason = next((each for each in UndoReason if each.value == notes.get(_UNDO_REASON_KEY)), None)
     return UndoNote(reason=reason, request_id=notes.get(REQUEST_ID_KEY, ""))
 
 
 def is_own_rollback_plan(data: bytes) -> bool:
-    """Whether `encode_rollback_plan` encoded a plan. Plans of Hudi have no such note."""
+    """Whether the header of a rollback plan names this project as the writer. Hudi writes no such entry."""
     return _OWN.items() <= container_notes(data).items()
 
 

@@ -53,7 +53,7 @@ def sync_catalog(
     """Sync the catalog that the request names. If the catalog is up to date, the job changes nothing.
 
     The job plans the changes of all tables before it makes the first change. It also syncs tables that this release
-    cannot write, such as merge-on-read tables.
+    reads but cannot write, such as tables of version 5.
 
     Args:
         catalog: client of the catalog; the caller closes the client. None means that the job connects to the catalog.
@@ -139,8 +139,8 @@ def _plans(
 def _carry_out(catalog: Catalog, plan: CatalogPlan) -> None:
     """Make the changes of a plan. If a change fails, the next plan contains this change and all later changes.
 
-    The properties with the time of the synced commit are set last. If they were set before a change that failed, Hudi's
-    own sync would skip the commits before this time, although their partitions are missing in the catalog.
+    The properties with the time of the synced commit are set last. If they were set earlier and a later change failed,
+    Hudi's own sync would skip the commits before this time, although the catalog lacks their partitions.
     """
     table = plan.table
     _LOG.info("Changing %s", table.full_name)

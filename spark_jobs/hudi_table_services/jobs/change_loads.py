@@ -48,9 +48,9 @@ class _Changes:
     """What a load writes.
 
     Attributes:
-        rows: the rows of the target, with `DELETED_FLAG`; None if the window has no commit.
+        rows: the rows to write into the target, with the column `DELETED_FLAG`; None if the source has no new commit.
         until: the position after the load.
-        plan: what is read, in words.
+        plan: a description of what the load reads.
         waits_for: see `ChangeScan.waits_for`.
     """
 
@@ -70,20 +70,21 @@ def load_changes(
 
     A retry, a second run at the same time or a run after a crash neither loses a change nor writes it twice. Without
     new commits of the source, nothing is written. The target gets the column `DELETED_FLAG`, by which Hudi recognizes
-    deletes; it is false in all rows.
+    deletes. The column is false in all rows that the target keeps.
 
     Args:
-        request: the upsert of the target, without a source. The id of the commit follows from the position. A load with
-            a request id that a commit of the target contains returns this commit.
-        transform: converts rows of the source to rows of the target. It is applied to the changed rows before and after
-            the change, and to deleted rows, so it must convert each row on its own, and its result must have the record
-            key and the partition columns. A row that it leaves out, or to which it gives another key, is deleted from
-            the target under its former key.
+        request: the upsert of the target, without a source. The load derives the request id of its commit from the
+            position of the chain. If a commit of the target already contains the id of this request, the load returns
+            the result of that commit and writes nothing.
+        transform: converts rows of the source to rows of the target. The load applies it to the old and the new version
+            of each changed row, and to deleted rows. So `transform` must convert each row on its own, and its result
+            must have the record key and the partition columns. If `transform` leaves a row out or gives it another key,
+            the load deletes the row from the target under its former key.
 
     Raises:
-        InvalidRequestError: the request has a source or another operation; the chain has no name; or the source cannot
-            be read from the position of the target, because files were deleted or its commit was undone. The message
-            names source, target and position.
+        InvalidRequestError: the request has a source, or an operation that loads do not support; the chain has no name;
+            or the source cannot be read from the position of the target, because files were deleted or the commit at
+            the position was undone. The message names source, target and position.
         HudiTableServiceError: see `read_changes` and `upsert`.
     """
 
@@ -100,7 +101,7 @@ def load_changes(
 def _changed_rows(
     request: UpsertRequest, found: TableChanges, transform: "Callable[[DataFrame], DataFrame] | None"
 ) -> "DataFrame":
-    """Return the changed rows, and the rows to delete: those that the changed rows do not replace by their keys."""
+    """Return the changed rows, and the rows to delete: earlier rows whose keys none of the changed rows has."""
     if transform is None:
         changed, deleted = _without_meta(found.changed), _without_meta(found.deleted)
     else:
@@ -112,7 +113,8 @@ def _changed_rows(
                 hint="Select the value into a column of its own, and use this column as the record key of the target.",
             )
         deleted = transform(_without_meta(found.replaced))
-        # If a key column is missing, the write names the column. A comparison by the other columns would lose deletes.
+        # If a key column is missing, do not compare: a comparison by the other columns would lose deletes. The write
+        # then fails, and its error names the column.
         has_keys = set(names) <= set(changed.columns)
         deleted = without_keys(deleted, changed, names) if has_keys else deleted
     # The changed rows come last: of two rows with the same key and ordering value, the write keeps the later one.
@@ -125,11 +127,11 @@ def load_changed_groups(
     source: ChangeSource,
     aggregate: "Callable[[DataFrame], DataFrame]",
 ) -> JobResult:
-    """Compute the groups again in which the source has changed since the last load, and write them into the target.
+    """Compute again each group in which the source has changed since the last load, and write it into the target.
 
     The record key of the target identifies a group; its columns must be columns of the source, and their values must
-    be the same in both tables. Groups that `aggregate` does not return any more are deleted from the target. In all
-    else, this function is like `load_changes`.
+    be the same in both tables. Groups that `aggregate` does not return any more are deleted from the target. Apart
+    from that, this function works like `load_changes`.
 
     Args:
         aggregate: computes the rows of the target from all rows of the changed groups, one row for each group.
@@ -163,7 +165,7 @@ def load_changed_groups(
 
 
 def load_source(spark: "SparkSession", request: UpsertRequest, spec: SourceSpec) -> JobResult:
-    """Load the changes of the table that the source of a request names, by the mode of the source.
+    """Load the changes of the table that the source of a request names, in the mode that this source has.
 
     Raises:
         HudiTableServiceError: see `load_changes` and `load_changed_groups`.
@@ -250,5 +252,5 @@ def _require_groups(computed: "DataFrame", names: Sequence[str]) -> None:
 
 
 def _without_meta(rows: "DataFrame") -> "DataFrame":
-    """Leave out Hudi's meta columns, and the flag of a source that is itself a target: the target has its own."""
+    """Leave out Hudi's meta columns, and the `DELETED_FLAG` of a source that is itself the target of another load."""
     return rows.drop(*META_COLUMNS, DELETED_FLAG)

@@ -1,4 +1,4 @@
-"""The source of a load of changes: where a load begins, and whether there is anything to load. Needs no Spark."""
+"""Find where a load of changes begins in its source, and whether there is anything to load. Needs no Spark."""
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,10 +47,11 @@ class ChangeSource:
 
     Attributes:
         base_path: path or URI of the table.
-        chain: name of the chain, under which the target stores its position. Each source of a target needs its own.
+        chain: name of the chain. Under this name, the target stores the position until which it has read the source.
+            Each source of a target needs a chain of its own.
         columns: the columns to read; None for all columns of the user.
         begin: read again from this point in time, exclusive, or from ``earliest``; empty to continue from the position
-            of the target, or to begin with the whole table.
+            that the target stores or, without such a position, to begin at `first_begin`.
         first_begin: point in time, exclusive, from which the first load of the chain reads; empty to begin with the
             whole table.
         options: Hudi's read options.
@@ -67,7 +68,10 @@ class ChangeSource:
 
     @property
     def read_options(self) -> Mapping[str, str]:
-        """Return the options of the read. By default, a window ends before a pending write: a later load reads it."""
+        """Return the options of the read.
+
+        By default, the read ends before the first pending write. A later load reads this write.
+        """
         return {HOLES_POLICY.key: HolesPolicy.BLOCK.value, **self.options}
 
     @classmethod
@@ -89,8 +93,8 @@ class LoadStart:
 
     Attributes:
         position: the position that the target stores; None before the first load of the chain.
-        begin: the begin of the window, exclusive.
-        identity: the request id of all loads that begin here. At most one of them commits.
+        begin: the point in time, exclusive, from which the load reads.
+        identity: the request id of all loads that have this position and this begin. At most one of them commits.
     """
 
     position: ChainPosition | None
@@ -161,7 +165,7 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
 def nothing_new(
     request: UpsertRequest, source: ChangeSource, start: LoadStart, waits_for: str = ""
 ) -> JobResult:
-    """Return the result of a load whose source has no commit after the begin that can be read.
+    """Return the result of a load that can read no commit of the source after its begin.
 
     Args:
         waits_for: see `ChangeScan.waits_for`.
@@ -214,7 +218,7 @@ def group_columns(request: UpsertRequest, config: TableConfig | None) -> tuple[s
 
 @contextmanager
 def explained(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> Iterator[None]:
-    """Turn an error about deleted files of a state into one that names source, target and position."""
+    """Convert an error about deleted files of the source into an error that names source, target and position."""
     try:
         yield
     except InvalidRequestError as error:
@@ -249,7 +253,7 @@ def refuse_other_chains(request: UpsertRequest, chain: str) -> None:
 
 
 def too_many_parallel_loads(source: ChangeSource) -> CommitConflictError:
-    """Return the error of a load whose windows other loads have committed again and again."""
+    """Return the error of a load that read several windows of changes, each of which another load committed first."""
     return CommitConflictError(
         f"Other loads of the chain {source.chain!r} have committed each window that this load read.",
         hint="Nothing was lost. Run the load again, or let the loads take turns.",
@@ -290,7 +294,7 @@ def _position(request: UpsertRequest, source: ChangeSource) -> ChainPosition | N
 
 
 def _identity(chain: str, position: ChainPosition | None, begin: str) -> str:
-    """Return the request id: the same for all loads that start from the same position in the same commit."""
+    """Return the request id of all loads with this begin that found this position in the same commit of the target."""
     known = (position.time, position.instant.requested_time) if position is not None else ("", "")
     digest = hashlib.sha256("\n".join((chain, *known, begin or EARLIEST)).encode()).hexdigest()[:16]
     return f"changes/{chain}/{begin or EARLIEST}/{digest}"

@@ -130,7 +130,7 @@ def _facts(storage: Storage, config: TableConfig, request: CheckConfigRequest) -
 
 
 def _bucket_numbers(store: TimelineStore, timeline: Timeline) -> set[int | None]:
-    """Bucket numbers in the ids of the file groups that the newest write wrote; None for an id without a number."""
+    """Return the bucket numbers in the file ids of the newest write, and None if a file id has no number."""
     if not timeline.completed_writes:
         return set()
     metadata = store.commit_metadata(timeline.completed_writes[-1])

@@ -20,7 +20,7 @@ _METADATA = "metadata"
 
 
 def upsert_batches(request: UpsertRequest, checkpoint: str) -> "Callable[[DataFrame, int], None]":
-    """Return the function for ``DataStreamWriter.foreachBatch`` that writes each micro-batch by the write job.
+    """Return the function for ``DataStreamWriter.foreachBatch`` that writes each micro-batch with the write job.
 
     Spark repeats a batch if the query ended before the batch was stored in the checkpoint. The repeated batch finds its
     own commit by its request id and writes nothing. Request ids contain the id that the checkpoint gives the query.

@@ -1,1 +1,1 @@
-"""Frozen values, with Hudi's terms and names. The modules use only the standard library, and perform no I/O."""
+"""Immutable values, under Hudi's terms and names. The modules use no third-party library, and perform no I/O."""

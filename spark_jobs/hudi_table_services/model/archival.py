@@ -34,7 +34,7 @@ class ArchivalOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class ArchivalBound:
-    """A limit of archival: instants requested at or after `time` stay active. `reason` explains the limit."""
+    """A limit of archival: instants requested at or after `time` stay on the active timeline. `reason` says why."""
 
     time: str
     reason: str

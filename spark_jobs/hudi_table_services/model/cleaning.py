@@ -117,7 +117,7 @@ class Retention:
     """The earliest point in time whose state stays readable after a clean. All later states stay readable, too.
 
     Attributes:
-        earliest: the earliest completed write whose state time travel can still read. None if the policy counts
+        earliest: the earliest completed write whose state a time-travel query can still read. None if the policy counts
             versions, or if no commit is old enough for a deletion.
         blocker: the pending instant that prevents the clean from deleting more files.
         reason: explanation of the choice.

@@ -120,9 +120,9 @@ class UpdatesStrategy(str, Enum):
     REJECT = "SparkRejectUpdateStrategy"
     """The write fails."""
     ALLOW = "SparkAllowUpdateStrategy"
-    """The write continues, and the plan is rolled back."""
+    """The write rolls back the plan, or fails; see ``hoodie.clustering.rollback.pending.replacecommit.on.conflict``."""
     GIVE_WAY = "GiveWayUpdateStrategy"
-    """A value of this project: the plan releases the file groups. If a job is executing the plan, the write waits."""
+    """A value of this project: the write releases the file groups. If a job is executing the plan, the write waits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ class ClusteringInput:
     """Input of the planner in addition to the snapshot.
 
     Attributes:
-        settled: settings of a clustering, by the file group whose latest slice this clustering wrote.
+        settled: maps each file group whose latest slice was written by a clustering to the settings of that clustering.
         overdue_partitions: partitions that did not fit into the last plan. The next plan considers them first.
         hour: hour of the day in the time zone of the table, 0 to 23; input of DAY_ROLLING.
         commits: completed writes with their commit metadata, oldest first; input of the commit-based strategy.

@@ -110,7 +110,7 @@ class LogFile:
     def parse_or_none(cls, name: str, size_bytes: int = -1) -> "LogFile | None":
         """Parse a file name; None if it is not the name of a log file.
 
-        A file next to a log file has another name, for example the checksum file ``.….log.1_0-1-0.crc`` of Hadoop.
+        For example, the checksum file ``.….log.1_0-1-0.crc``, which Hadoop writes for a log file, is not a log file.
         """
         match = _LOG.fullmatch(name)
         if match is None:

@@ -130,7 +130,7 @@ class FileSample:
 class CommitTotals:
     """Bytes and rows that one completed instant wrote. Hudi estimates the record size from these totals. Parity only.
 
-    There is one value for each base file of a deltacommit, and one value for each instant of another action.
+    There is one `CommitTotals` for each base file of a deltacommit, and one for each instant of another action.
     """
 
     requested_time: str
@@ -163,7 +163,7 @@ class PartitionWorkload:
     Attributes:
         insert_count: number of rows that file sizing places, at least 0.
         insert_bytes_hint: encoded size of these inserts; None if not measured.
-        index_buckets: with a bucket index, maps the number of each of its buckets to the number of inserts.
+        index_buckets: with a bucket index, maps the number of each index bucket to the count of its inserts.
     """
 
     partition_path: str
@@ -245,8 +245,8 @@ class WriteBucket:
         insert_count: number of inserts placed in this bucket. With parity, this number is an expected value.
         current_size_bytes: size of the base file to be rewritten; 0 for INSERT.
         expected_size_bytes: estimated size of the file that will be written.
-        index_bucket: number of the bucket of the bucket index whose inserts this write bucket gets; None if the table
-            has no bucket index.
+        index_bucket: number of the index bucket whose inserts this write bucket gets; None if the table has no bucket
+            index.
     """
 
     kind: BucketKind

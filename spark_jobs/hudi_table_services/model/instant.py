@@ -43,7 +43,7 @@ class Action(str, Enum):
 
     @property
     def pending_names(self) -> "tuple[Action, ...]":
-        """Return all actions that complete as the same action, such as `commit` and `compaction`."""
+        """Return all actions that have the same `comparable` action, such as `commit` and `compaction`."""
         return tuple(action for action in Action if action.comparable is self.comparable)
 
     @property

@@ -160,7 +160,7 @@ class TimestampKeyGenOptions:
 
     @property
     def properties(self) -> dict[str, str]:
-        """Return the entries of ``hoodie.properties``."""
+        """Return these options as entries of ``hoodie.properties``."""
         made = {
             f"{_OPTION}timestamp.type": self.timestamp_type.value,
             f"{_OPTION}output.dateformat": self.output_format,
@@ -218,7 +218,10 @@ class KeyGeneratorConfig:
         return {**made, **(self.timestamp.properties if self.timestamp else {})}
 
     def reads_times_of(self, column_type: DataType) -> bool:
-        """Whether a partition column of this type can become a formatted time. `timestamp` must be set."""
+        """Whether a partition column of this type can become a formatted time.
+
+        If `timestamp` is None, only a timestamp column with `consistent_logical_timestamp` can.
+        """
         is_instant = self.consistent_logical_timestamp and column_type == TIMESTAMP
         return is_instant or (self.timestamp is not None and self.timestamp.reads(column_type))
 

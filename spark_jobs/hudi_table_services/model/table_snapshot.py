@@ -47,7 +47,10 @@ class TableSnapshot:
 
     @property
     def compacting_file_groups(self) -> Mapping[FileGroupId, str]:
-        """Return the reserved file groups of pending compactions and log compactions, which writes may add logs to."""
+        """Return the reserved file groups of pending compactions and log compactions.
+
+        Writes may add log files to these file groups.
+        """
         actions = (Action.COMPACTION, Action.LOG_COMPACTION)
         plans = {i.requested_time for i in self.timeline.pending if i.action in actions}
         return {group: plan for group, plan in self.reserved_file_groups.items() if plan in plans}

@@ -14,10 +14,10 @@ REQUEST_ID_KEY = "airflow.request_id"
 """Key of the request id in the extra metadata of an instant."""
 
 LOAD_REQUEST_KEY = "airflow.load_request_id"
-"""End of the key of a second request id, in the extra metadata of a commit that loaded changes.
+"""End of a key in the extra metadata of a commit that loaded changes. The value is a second request id.
 
-The value is the id that the caller chose. `REQUEST_ID_KEY` of such a commit is the id that all loads from the same
-position have.
+The second id is the id that the caller chose. The id under `REQUEST_ID_KEY` of the same commit is equal for all loads
+that start from the same position in the source.
 """
 
 FILE_SIZES_KEY = "airflow.file_sizes"
@@ -80,7 +80,7 @@ class WriteStat:
     Attributes:
         path: path of the new file, relative to the base path.
         prev_commit: base instant of the previous slice, or `NEW_FILE_GROUP`; for a log file see `LogTarget`.
-        num_writes: number of all rows of the new file, not only of changed rows. Deletes of a log file do not count.
+        num_writes: number of all rows of the new file, not only of changed rows. Deletes in a log file do not count.
         file_size_bytes: exact length on storage. Without this value, incremental reads of table versions 8 and 9 lose
             rows.
         prev_base_file: name of the previous base file; None for a new file group.

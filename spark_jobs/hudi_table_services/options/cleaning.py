@@ -80,7 +80,7 @@ def _clean_options(reader: OptionReader) -> CleanOptions:
 
 
 def _policy(reader: OptionReader) -> CleanPolicy:
-    """Return the given policy. If no policy is given, exactly one given retention option determines it, as in Hudi."""
+    """Return the given policy; if only one retention option is given instead, its policy; else Hudi's default."""
     given = [policy for option, policy in _POLICY_OF_RETENTION.items() if option in reader]
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]
@@ -88,7 +88,10 @@ def _policy(reader: OptionReader) -> CleanPolicy:
 
 
 def _refuse_two_retentions(request: CleanRequest, reader: OptionReader) -> None:
-    """Refuse two retention fields without a policy. With keys in the options, Hudi's default policy applies instead."""
+    """Refuse a request with two retention fields and no policy.
+
+    Two retention keys in the options are not refused: the default policy applies, as in Hudi.
+    """
     values = (request.commits_retained, request.hours_retained, request.file_versions_retained)
     given = [option for option, value in zip(_POLICY_OF_RETENTION, values, strict=True) if value is not None]
     if len(given) > 1 and CLEAN_POLICY not in reader:

@@ -41,8 +41,8 @@ class Names(Kind[tuple[str, ...]]):
     """A list of items separated by commas.
 
     Attributes:
-        allowed: the allowed items in upper case; the user may write them in any case. Empty means that any item is
-            allowed.
+        allowed: the allowed items in upper case; the user may write them in upper or lower case. Empty means that any
+            item is allowed.
     """
 
     allowed: tuple[str, ...] = ()

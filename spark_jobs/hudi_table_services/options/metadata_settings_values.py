@@ -78,9 +78,9 @@ class MetadataTableSettings:
 
     Attributes:
         enable: ``hoodie.metadata.enable``. False means that a new table gets no metadata table, that the first change
-            of the table switches an active metadata table off, and that files are listed from folders. Otherwise every
-            change updates an active metadata table, and the first write of a table creates it. True means that a write
-            also creates the metadata table of a table with commits.
+            of the table deletes an active metadata table, and that the job lists folders. Otherwise every change
+            updates an active metadata table, and the first write of a table creates the metadata table. True means that
+            a write also creates the metadata table of a table that already has commits.
         services: settings of the services of the metadata table.
         new_indexes: indexes of a metadata table that a job creates.
         new_partition_groups: number of file groups that a partitioned record index gets for a new partition of the

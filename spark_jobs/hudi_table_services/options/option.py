@@ -60,7 +60,7 @@ class Option(Generic[ValueT]):
             meaning is the reason.
         kind: parser of the string that the user gives.
         aliases: other names of the same key.
-        services: services that read the key; the first service owns the key.
+        services: groups of jobs that read the key. Warnings of other jobs name the first group.
     """
 
     key: str
@@ -82,7 +82,7 @@ class Option(Generic[ValueT]):
 
     @property
     def flag(self) -> str:
-        """Return the command-line flag that sets the key, which the meaning names; empty if there is none."""
+        """Return the command-line flag that sets the key; empty if the meaning of the key names no flag."""
         found = _FLAG.search(self.meaning)
         return found[1] if found and self.effect is Effect.HONOURED else ""
 

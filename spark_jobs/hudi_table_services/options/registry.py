@@ -76,7 +76,7 @@ def find_option(key: str) -> AnyOption | None:
 
 
 def similar_option(key: str, *, least: float = 0.7) -> str | None:
-    """Find the known key that differs only in case, or else the most similar one; None if no known key is similar."""
+    """Find the known key that differs only in case, or else the most similar key; None if no known key is similar."""
     if (same := _BY_LOWER_CASE.get(key.lower())) is not None:
         return same
     close = difflib.get_close_matches(key, KNOWN_OPTIONS, n=1, cutoff=least)

@@ -149,7 +149,7 @@ def _codec_level(reader: OptionReader, codec: str) -> int | None:
 
 
 def failed_writes_policy(reader: OptionReader) -> FailedWritesPolicy:
-    """Return the policy. As in Hudi, the default is LAZY if several writers may write at the same time."""
+    """Return the policy for failed writes. As in Hudi, the default is LAZY if writers can write concurrently."""
     several = reader[CONCURRENCY_MODE] is ConcurrencyMode.OPTIMISTIC_CONCURRENCY_CONTROL
     if several and FAILED_WRITES_POLICY not in reader:
         return FailedWritesPolicy.LAZY

@@ -27,7 +27,11 @@ class ServiceOptions:
 
 
 def resolve_service_options(request: JobRequest) -> ServiceOptions:
-    """Check all keys of a request and convert them. Raise InvalidRequestError with the key and the allowed values."""
+    """Check all keys of a request and convert them.
+
+    Raises:
+        InvalidRequestError: an option is invalid. The message names the key and the allowed values.
+    """
     named, warnings = known_options(request.options, OptionGroup.TIMELINE)
     reader = OptionReader(named)
     return ServiceOptions(

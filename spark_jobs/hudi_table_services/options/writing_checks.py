@@ -173,7 +173,7 @@ def _operation_reasons(options: WriteOptions) -> dict[AnyOption, str]:
 
 
 def _reasons_of_buckets(options: WriteOptions) -> dict[AnyOption, str]:
-    """Reasons that follow from the bucket index, which keeps one row per record key in a file group."""
+    """Return why options have no effect with a bucket index, which keeps one row per record key in a file group."""
     always = f"with {keys.INDEX_TYPE}=BUCKET, rows with the same key are always combined"
     operation, reasons = options.operation, dict[AnyOption, str]()
     if operation is WriteOperation.DELETE_PARTITION:

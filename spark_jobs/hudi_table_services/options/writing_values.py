@@ -52,7 +52,7 @@ class IndexType(str, Enum):
 
     @property
     def has_buckets(self) -> bool:
-        """Whether the key of a new row determines its file group, instead of the sizes of the files."""
+        """Whether the record key of a new row, and not the sizes of the files, determines the file group of the row."""
         return self is IndexType.BUCKET
 
     @property
@@ -133,8 +133,8 @@ class WriteOptions:
         log_block_bytes: see `LOG_BLOCK_SIZE`.
         metadata: options of the metadata table.
         conflict_strategy: decides whether a pending plan of a table service prevents the commit.
-        retries_on_conflict: how often the job plans a write again if another writer changed file groups of the write.
-            Hudi's default is 0.
+        retries_on_conflict: maximum number of times that the job plans a write again because another writer changed
+            file groups of the write. Hudi's default is 0.
         pending_clustering: how the write treats pending plans with file groups that the write changes.
         partitions_to_delete: patterns for `delete_partition`; ``*`` matches any characters.
         staging_path: folder for staged rows, below the base path.
@@ -179,7 +179,10 @@ class WriteOptions:
     warnings: tuple[str, ...] = ()
 
     def commits_without_rows(self, has_table: bool, slices: Sequence[FileSlice]) -> bool:
-        """Whether a write without rows makes a commit: an overwrite that empties the table, or any write on demand.
+        """Whether a write without rows makes a commit.
+
+        This is the case for an overwrite that empties the table and, if the options allow empty commits, for every
+        write to an existing table.
 
         Args:
             slices: the file slices of the table.

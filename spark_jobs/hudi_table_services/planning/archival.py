@@ -1,8 +1,8 @@
 """Choose the completed instants that leave the active timeline (TimelineArchiverV1, V2; Hudi 1.2).
 
-Readers treat every file whose instant is older than the first write of the active timeline as committed. So archival
-begins with the oldest completed writes. It keeps a write while a decision about a later instant depends on that
-write.
+Readers treat a file as committed if the file's instant is older than the first write of the active timeline. Therefore,
+archival begins with the oldest completed writes. Archival keeps a write in the active timeline as long as a job needs
+this write for a decision about a later instant, for example for a check for conflicts.
 """
 
 from collections.abc import Collection, Sequence
@@ -15,8 +15,8 @@ from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
 _FOLLOWING = (Action.CLEAN, Action.ROLLBACK)
-"""Actions that are archived besides writes, as in Hudi. Their instants are archived together with the writes after
-them."""
+"""Actions that are archived besides writes, as in Hudi. An instant of such an action is archived when a later write is
+archived."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     - the first savepoint, unless `beyond_savepoint` is set
     - the last compaction of the metadata table
     - the barriers of `facts`
-    - in merge-on-read tables, the delta commits that make the next compaction due: those since the last completed
-      compaction, but not more than `facts.delta_commits`; with fewer delta commits, the last compaction stays, too
-      (CompactionUtils.getEarliestInstantToRetainForCompaction)
+    - in merge-on-read tables, the newest `facts.delta_commits` delta commits since the last completed compaction,
+      because they make the next compaction due; if there are fewer delta commits, all of them and the last compaction
+      stay (CompactionUtils.getEarliestInstantToRetainForCompaction)
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
@@ -118,9 +118,10 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
 
 
 def _bound_of_compaction(timeline: Timeline, delta_commits: int) -> ArchivalBound | None:
-    """Bound of the delta commits since the last compaction; None without delta commits.
+    """Return the bound that keeps the delta commits since the last compaction, or the last compaction itself.
 
-    Which delta commits a compaction did not merge is decided as in `planning.compaction.trigger`: by their completion.
+    As in `planning.compaction.trigger`, a delta commit counts if it was completed at or after the requested time of the
+    compaction. The result is None if the timeline has neither a compaction nor a delta commit.
     """
     compactions = [i for i in timeline.completed if i.action is Action.COMMIT]
     since = compactions[-1].requested_time if compactions else ""

@@ -1,7 +1,7 @@
-"""Decide whether a clustering is due, from the commits since the newest one (BaseHoodieTableServiceClient; Hudi 1.2).
+"""Decide by a number of commits whether a clustering is due (BaseHoodieTableServiceClient; Hudi 1.2).
 
-As in Hudi, the newest clustering in any state resets the count, no matter which writer scheduled it. Unlike in Hudi,
-compactions do not count, because they write no new rows.
+The count begins after the newest clustering. As in Hudi, this clustering can have any state, and any writer can have
+scheduled it. Unlike in Hudi, compactions do not count, because they write no new rows.
 """
 
 from collections.abc import Collection, Mapping
@@ -45,7 +45,7 @@ def count_commits(
         clusterings: requested times of the timeline's clusterings in any state. The caller reads them from commit
             metadata and plans, because the names of the instants do not distinguish clusterings from overwrites.
         operations: maps the requested time of each completed write to its write operation. A commit or deltacommit that
-            is missing here, or whose operation is unknown, counts if all `COUNTED_OPERATIONS` are wanted.
+            this mapping lacks, or whose operation is unknown, counts if all `COUNTED_OPERATIONS` are wanted.
         wanted_operations: the operations among `COUNTED_OPERATIONS` that count; other operations never count.
         parity: whether every completed write counts, including compactions, as in Hudi.
     """

@@ -1,11 +1,12 @@
 """Find conflicts of a write with concurrent changes, and file groups that a clustering must leave out.
 
-Follows SimpleConcurrentFileWritesConflictResolutionStrategy and PreferWriterConflictResolutionStrategy (Hudi 1.2): two
-writes conflict if they change the same file group. For this module, new file groups never conflict; `commits` checks
-separately whether two writes add rows with the same keys. This module adds two rules to those of Hudi. First, if a
-commit was rolled back while this write updated its rows, the write has a conflict, because the update would restore the
-rolled-back rows. Second, a clustering drops a group if a writer changed a file of the group, under both strategies;
-Hudi's clustering checks this only under PreferWriterConflictResolutionStrategy.
+This module follows Hudi's SimpleConcurrentFileWritesConflictResolutionStrategy and
+PreferWriterConflictResolutionStrategy (1.2): two writes conflict if they change the same file group. For this module,
+new file groups never conflict; `commits` checks separately whether two writes add rows with the same keys. This module
+adds two rules to those of Hudi. First, if a commit was rolled back while a write updated the rows of this commit, the
+write has a conflict, because the update would restore the rolled-back rows. Second, under both strategies, a clustering
+drops a group if a writer changed a file of the group; Hudi's clustering checks this only under
+PreferWriterConflictResolutionStrategy.
 """
 
 from collections.abc import Collection, Iterable
@@ -50,11 +51,13 @@ def find_conflict(
     Args:
         changes: changes by other writers since this write read its snapshot.
         own_file_groups: file groups that this write changes or replaces, without its new file groups.
-        logged_file_groups: those of them to which this write only adds a log file. A compaction of such a file group is
-            no conflict: it reads only the files in its plan, and readers apply later log files to its result.
-        reinserted_file_groups: those of them to which this write adds rows that log files have deleted. A completed
-            compaction of such a file group is a conflict: its base file lacks the keys of these rows, so another write
-            that began after the compaction may have added the same keys to a new file group.
+        logged_file_groups: file groups in `own_file_groups` to which this write only adds a log file. A compaction of
+            such a file group is no conflict: the compaction reads only the files in its plan, and readers apply later
+            log files to its result.
+        reinserted_file_groups: file groups in `own_file_groups` to which this write adds rows that log files have
+            deleted. A completed compaction of such a file group is a conflict: its new base file lacks the keys of
+            these rows, so another write that began after the compaction may have added the same keys to a new file
+            group.
     """
     own = frozenset(own_file_groups)
     rewritten = own.difference(logged_file_groups)

@@ -52,7 +52,7 @@ def write_summary(instant: Instant, metadata: CommitMetadata) -> WriteSummary:
 
 
 class _Sizes:
-    """The sizes of the table's base files as of a write. An unknown size is None."""
+    """Sizes of the table's base files. `undo` returns to the sizes before a write. An unknown size is None."""
 
     def __init__(self, snapshot: TableSnapshot, writes: Iterable[CommitMetadata], stored: _Versions) -> None:
         self._now: dict[FileGroupId, int | None] = {

@@ -1,4 +1,4 @@
-"""Rank many tables by the benefit that a table service would have for each."""
+"""Rank many tables by the benefit that a table service would have for each table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -331,7 +331,7 @@ def partition_health(snapshot: TableSnapshot, small_file_limit_bytes: int) -> tu
 def small_file_measures(partitions: tuple[PartitionHealth, ...]) -> dict[str, float]:
     """Return the number and the share of small files. If a partition has only one small file, the file does not count.
 
-    A clustering could not merge such a file with another one.
+    A clustering could not merge such a file with another small file.
     """
     small = sum(each.small_file_count for each in partitions if each.small_file_count > 1)
     live = sum(each.file_count for each in partitions)

@@ -1,4 +1,4 @@
-"""Metrics of file slices in plans of clusterings and compactions (FileSliceMetricUtils; Hudi 0.15.0 and 1.2.0)."""
+"""Compute the metrics of slices in clustering and compaction plans (FileSliceMetricUtils; Hudi 0.15.0 and 1.2.0)."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

@@ -1,6 +1,6 @@
 """The Python data source ``hudi_native`` for Spark 4: ``spark.read`` and ``spark.readStream``.
 
-Spark calls this module in Python processes of its own, so these processes need the engine. The columns of a result are
+Spark runs this module in separate Python processes, so these processes need the engine. The columns of a result are
 those of the schema that Spark passes; no release of Spark pushes the columns of a query down to Python data sources.
 
 Filters come from the option `FILTERS` alone. The reader must not have the method ``pushFilters``: Spark 4.2.0 keeps the
@@ -73,7 +73,10 @@ class HudiNativeDataSource(DataSource):
         return stream_reader(self._storage, request, found, self._selection(schema, found))
 
     def _stored_columns(self) -> StructType:
-        """Columns of the state that is read. The method `schema` does not know whether Spark wants a stream."""
+        """Return the columns of the state that is read.
+
+        Batch reads and streams get the same columns, because `schema` does not know which of the two Spark starts.
+        """
         return table_schema(self._storage, self._options.get(AS_OF.key, ""))
 
     def _selection(self, schema: "SparkStructType", stored: StructType) -> Selection:

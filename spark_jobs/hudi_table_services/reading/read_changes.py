@@ -26,7 +26,7 @@ class TableChanges:
         deleted: the rows that existed before the window and do not exist at its end, with their last values before the
             window. A row that moved to another partition is deleted in the first, and changed in the second.
         replaced: the deleted rows, and the changed rows that existed before the window, with their last values before
-            the window; without rows unless `changes_of` was asked for them.
+            the window. Empty unless `changes_of` was called with `with_replaced`.
         until: the begin of the next window.
         plan: what is read, in words.
         commit_count: number of commits in the window.
@@ -53,19 +53,21 @@ def read_changes(
 ) -> TableChanges:
     """Return the changes between two states of a table of version 6, 8 or 9.
 
-    This function chooses the files; both DataFrames then always return the same rows. Unlike an incremental read of
-    Hudi, the changes contain deletes, and no late row that loses against a stored row.
+    This function chooses the files, so the DataFrames return the same rows even after later writes. Unlike the result
+    of an incremental read of Hudi, the changes contain deletes. They do not contain a late row that loses against a
+    stored row.
 
     Args:
-        begin: exclusive: `TableChanges.until` of the previous window, a point in time, or ``earliest`` for all rows.
+        begin: begin of the window, exclusive: `TableChanges.until` of the previous window, a point in time, or
+            ``earliest`` for all rows.
         columns: names of the columns to read; None for all columns, after Hudi's five meta columns.
         options: Hudi's read options, except the query type and the begin; the end of the window, inclusive, is by
             default the latest commit.
         storage_options: settings of an object store or of HDFS.
 
     Raises:
-        InvalidRequestError: an argument is wrong; a write that belongs to the window is pending; or files of a state
-            were deleted. The message names the setting that keeps files longer.
+        InvalidRequestError: an argument is wrong; a write that belongs to the window is pending; or files of one of the
+            two states were deleted. The message names the setting that keeps files longer.
         HudiTableServiceError: see `read_table`.
     """
     request = change_request(options or {}, begin, columns)
@@ -75,10 +77,10 @@ def read_changes(
 def changes_of(
     spark: "SparkSession", storage: Storage, request: ReadRequest, *, with_replaced: bool = False
 ) -> TableChanges:
-    """As `read_changes`, for the storage of the table and a request of `change_request`.
+    """Return the same as `read_changes`, for the storage of the table and a request that `change_request` returned.
 
     Args:
-        with_replaced: return also `TableChanges.replaced`. Then the state before the window is read also if the window
+        with_replaced: also return `TableChanges.replaced`. The state before the window is then read even if the window
             only updates rows.
     """
     scan = plan_changes(storage, request, with_replaced=with_replaced)
@@ -97,7 +99,7 @@ def changes_of(
 
 
 def rows_before(spark: "SparkSession", storage: Storage, scan: ChangeScan) -> "DataFrame":
-    """Return the rows that the window changed or deleted, as of its begin, with `KEY_COLUMNS`."""
+    """Return the rows that the window changed or deleted, as they were before the window, with `KEY_COLUMNS`."""
     before = frame_of(spark, storage, scan.before)
     if not scan.before.plan.slices:
         return before

@@ -80,7 +80,7 @@ def open_read(
     filters: Sequence[object] = (),
     storage_options: Mapping[str, str] | None = None,
 ) -> TableRead:
-    """As `read_table`, but return also the position that the read has reached, and its plan in words."""
+    """Return the DataFrame of `read_table`, the position that the read has reached, and its plan in words."""
     storage = open_storage(base_path, storage_options)
     scan = plan_read(storage, options or {}, columns=columns, filters=filters)
     reader = slice_reader(storage, scan)

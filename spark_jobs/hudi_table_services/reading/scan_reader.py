@@ -48,7 +48,7 @@ def plan_read(
 
 
 def table_schema(storage: Storage, as_of: str) -> StructType:
-    """Return the columns of the user as of a point in time; of the latest state if `as_of` is empty.
+    """Return the table's columns, without meta columns, as of a point in time; of the latest state if `as_of` is empty.
 
     Raises:
         HudiTableServiceError: see `schema_of_read`.

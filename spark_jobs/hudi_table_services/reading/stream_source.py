@@ -1,8 +1,8 @@
 """Readers of streams: ``spark.readStream.format("hudi_native").load(path)`` (docs/adr/0056).
 
 Spark plans a micro-batch in a Python process that lives as long as the query, and passes offsets as JSON. Spark 4.2 and
-newer pass the start of a batch to `latestOffset`; older releases call it without arguments, and find out by its
-signature which form a reader has. So there are two classes.
+newer pass the start of a batch to `latestOffset` if the method has parameters; older releases call the method without
+arguments. So there are two classes.
 """
 
 import logging
@@ -78,7 +78,7 @@ class HudiNativeStreamReader(DataSourceStreamReader):
         """Plan a batch.
 
         Raises:
-            HudiTableServiceError: see `Selection.plan`; or the table or a column is not as before.
+            HudiTableServiceError: see `Selection.plan`; or commits were undone, or the type of a column has changed.
         """
         begin, until = start[_TIME], end[_TIME]
         if begin == until:
@@ -115,14 +115,17 @@ if HAS_LIMITS:
             return {_TIME: self._reached}
 
         def getDefaultReadLimit(self) -> "ReadLimit":  # noqa: N802
-            """Return a limit if there is one. Spark passes it back, and knows no limit for commits."""
+            """Return the limit that Spark passes to `latestOffset`.
+
+            Spark has no class for a number of commits, so this method uses the class for a number of files.
+            """
             limits = self._request.limits
             if limits.size_bytes is not None:
                 return ReadMaxBytes(limits.size_bytes)
             return ReadMaxFiles(limits.commits) if limits.commits is not None else ReadAllAvailable()
 
         def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-            """Fix the newest commit that the query reads."""
+            """Store the position after the newest commit, because the query does not read later commits."""
             self._target = first_position(self._storage, "latest", self._holes)
 
         def reportLatestOffset(self) -> dict[str, str]:  # noqa: N802

@@ -1,4 +1,4 @@
-"""Name flags in errors where the user typed flags, although the error names keys of options or fields of a request.
+"""In errors, replace keys of options and fields of a request by the flags that the user typed.
 
 Conversely, `option_for` finds the option that a user means by an unknown flag.
 """
@@ -39,7 +39,7 @@ def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str])
 
 
 def _with_flag_of_key(text: str, key: str, flag: str) -> str:
-    # A key in parentheses follows its flag already. The end of the pattern excludes longer keys.
+    # A key in parentheses already follows its flag, so it stays. The end of the pattern excludes longer keys.
     pattern = rf"(?<![\w.(])(?:[Oo]ption )?{re.escape(key)}(?P<value>=\S*[^\s.,:;])?(?!\.?\w)"
     return re.sub(pattern, lambda found: f"{flag}{found['value'] or ''} ({key})", text)
 
@@ -52,7 +52,7 @@ def _with_flag_of_field(text: str, field: str, flag: str) -> str:
 
 
 def option_for(flag: str) -> AnyOption | None:
-    """Return the option whose key is the flag in Hudi's notation; None if no key, or more than one key, is.
+    """Return the option whose key is the flag in Hudi's notation; None if no key, or more than one key, matches.
 
     The first words of a key may be missing: ``--table-version`` means ``hoodie.write.table.version``.
     """

@@ -1,4 +1,4 @@
-"""Flags that all job scripts share, and the conversion of flags to a request."""
+"""Define the flags that all job scripts share, and convert flags to a request."""
 
 import argparse
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -88,9 +88,9 @@ def refuse_missing_flags(
     *,
     advice: str = "",
 ) -> None:
-    """Refuse a request without flags if at least two flags are missing, and name all of them.
+    """Refuse a command line that lacks at least two needed flags, and name all missing flags.
 
-    If one flag is missing, the error of the request gives more specific advice.
+    If only one flag is missing, the error of the request gives more specific advice.
 
     Args:
         given: fields of the given flags.

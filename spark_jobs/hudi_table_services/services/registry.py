@@ -1,4 +1,4 @@
-"""All table services, and functions that find a script by its file name and parse the result of any service."""
+"""List all table services, find a script by its file name, and parse the result of any service."""
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult

@@ -1,4 +1,4 @@
-"""The clock, and instant times. Storage and jobs receive a `Clock` as an argument; planners never read the time."""
+"""Read the clock, and convert instant times. Storage and jobs receive a `Clock`; planners never read the time."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
@@ -62,7 +62,7 @@ def instant_moment(text: str, config: TableConfig) -> datetime | None:
 
 
 def zone_at(text: str, config: TableConfig) -> tzinfo:
-    """Time zone of the timeline at an instant time: UTC, or the offset of the machine's zone at that time."""
+    """Return the timeline's time zone at an instant time: UTC, or the offset of the machine's zone at that time."""
     moment = instant_moment(text, config)
     local = None if moment is None or config.timeline_timezone_is_utc else moment.astimezone().tzinfo
     return local or UTC
@@ -77,7 +77,7 @@ def age_text(seconds: float) -> str:
 
 
 def instant_time(now: datetime, config: TableConfig, *, after: str = "") -> str:
-    """Instant time for `now`, or `after` plus one millisecond if `now` is not later than `after`.
+    """Return the instant time for `now`, or `after` plus one millisecond if `now` is not later than `after`.
 
     Instant times are compared as strings and must never repeat, even if a clock is set back, daylight-saving time ends,
     or the instant of another writer is in the future.

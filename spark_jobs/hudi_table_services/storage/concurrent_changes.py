@@ -34,7 +34,9 @@ _ONCE = (Action.COMMIT, Action.DELTA_COMMIT)
 def load_commit_changes(
     store: TimelineStore, before: Timeline, after: Timeline, *, ignore: Collection[str] = ()
 ) -> tuple[ConcurrentChange, ...]:
-    """Changes that other writers made between two loads of the timeline. Instants are compared by identity, not time.
+    """Return the changes that other writers made between two loads of the timeline.
+
+    Instants are compared by identity, not by time.
 
     Args:
         before: the timeline that the write was planned with.
@@ -60,7 +62,7 @@ def load_commit_changes(
 def load_completed_changes(
     store: TimelineStore, before: Timeline, after: Timeline
 ) -> tuple[ConcurrentChange, ...]:
-    """Writes that became visible between two loads of the timeline."""
+    """Return the writes that became visible between two loads of the timeline."""
     known = {i.identity for i in before.completed_writes}
     return tuple(_completed(store, i) for i in after.completed_writes if i.identity not in known)
 
@@ -69,8 +71,8 @@ def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timelin
     """Whether a write that was not complete in `before` may have completed and been archived before `after` was loaded.
 
     Archival moves the oldest writes first. If the first write of `after` is not newer than the newest write of
-    `before`, then no newer write has been archived. Archived writes are not checked for conflicts. If this function
-    returns True, the caller must therefore plan its write again.
+    `before`, then no write that is newer than the writes of `before` has been archived. If this function returns True,
+    the caller must plan its write again, because the check for conflicts does not read archived writes.
     """
     newest = max((i.requested_time for i in before if i.action.writes_data), default="")
     return newest < _first_left_by_archival(after) or pending_may_be_archived(store, before, after)
@@ -89,9 +91,9 @@ def pending_may_be_archived(store: TimelineStore, before: Timeline, after: Timel
 
 
 def _first_left_by_archival(timeline: Timeline) -> str:
-    """Requested time of the first write; empty if no write is completed.
+    """Return the requested time of the first write: archival may have removed only earlier writes.
 
-    Archival keeps at least one completed write.
+    The result is empty if no write is completed, because archival keeps at least one completed write.
     """
     return (first_write_time(timeline) or "") if timeline.completed_writes else ""
 
@@ -115,14 +117,17 @@ def _undone(store: TimelineStore, before: Timeline, after: Timeline) -> Iterable
 
 
 def _undone_since(store: TimelineStore, before: Timeline, after: Timeline) -> list[frozenset[str] | None]:
-    """The result of `_undone_by` for each rollback or restore that was not completed in `before`."""
+    """Return the result of `_undone_by` for each rollback or restore that was not completed in `before`."""
     known = {i.identity for i in before.completed}
     undos = [i for i in after if i.action in (Action.ROLLBACK, Action.RESTORE) and i.identity not in known]
     return [_undone_by(store, undo) for undo in undos]
 
 
 def _undone_by(store: TimelineStore, undo: Instant) -> frozenset[str] | None:
-    """Requested times of the instants that a rollback or restore undoes; None if no readable file lists them."""
+    """Return the requested times of the instants that a rollback or restore undoes.
+
+    The result is None if no readable file lists the instants.
+    """
     try:
         if undo.action is Action.ROLLBACK and undo.is_completed:
             return frozenset(decode_rollback_metadata(store.read(undo)).commits_rolled_back)
@@ -158,8 +163,9 @@ def _completed(store: TimelineStore, instant: Instant) -> ConcurrentChange:
 def _may_add_rows(stat: WriteStat, metadata: CommitMetadata) -> bool:
     """Whether a file may have rows with new keys.
 
-    In log files of this project, new keys (bucket index) count as inserts, and so do rows that an earlier log file has
-    deleted. Hudi's writers with a bucket index count new keys in log files as updates.
+    The write stat of a log file of this project counts two kinds of rows as inserts: rows with new keys, which only
+    writes with the bucket index add to log files, and rows that an earlier log file has deleted. Hudi's writers with a
+    bucket index count new keys in log files as updates, so every log file of Hudi may have new keys.
     """
     is_foreign_log = stat.is_log_file and REQUEST_ID_KEY not in metadata.extra_metadata
     return stat.num_inserts > 0 or stat.prev_commit == NEW_FILE_GROUP or is_foreign_log

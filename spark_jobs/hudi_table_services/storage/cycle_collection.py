@@ -10,11 +10,11 @@ def paused_cycle_collection() -> Iterator[None]:
     """Pause the collector during the block, or the call of a decorated function.
 
     File names and slices contain no reference cycles. While hundreds of thousands of them are created, the collector
-    examines all of them again and again and frees none: a third of the time that a plan of 100,000 slices takes
+    examines all of them again and again and frees none. This takes a third of the time of a plan of 100,000 slices
     (``benchmarks/compaction_planning.py``). Objects without cycles are still freed at once.
 
     The collector is global. If several threads use this function at the same time, the collector can run again before
-    the last of them ends, and it always runs after that.
+    the last of them ends. After the last of them has ended, the collector always runs.
     """
     if not gc.isenabled():
         yield

@@ -27,8 +27,8 @@ class Visibility:
             contain these times.
         has_own_log_instants: whether the name of a log file contains the time of the delta commit that wrote the file
             (table version 8 and later).
-        as_of: latest requested time that readers see, as for a time-travel query of Hudi; None for no limit. Then
-            `completed` and `pending_compactions` contain no later times.
+        as_of: latest requested time that readers see, as for a time-travel query of Hudi; None for no limit. With a
+            limit, `completed` and `pending_compactions` contain no later times.
     """
 
     completed: Mapping[str, str]
@@ -61,7 +61,7 @@ class Visibility:
         )
 
     def visible_from(self, instant_time: str) -> str:
-        """Completion time of an instant on the active timeline, or that `knowing` added; else the requested time."""
+        """Return the completion time if the active timeline or `knowing` provides it; otherwise the requested time."""
         return self.completed.get(instant_time, instant_time)
 
     def knowing(self, completions: Mapping[str, str]) -> "Visibility":
@@ -76,7 +76,7 @@ def visibility_of(snapshot: TableSnapshot) -> Visibility:
 
 
 def first_write_time(timeline: Timeline) -> str | None:
-    """Requested time of the first write without a savepoint, or of the first write if all writes have savepoints.
+    """Return the requested time of the first write without a savepoint, or of the first write if all have savepoints.
 
     Pending writes count, because archival stops at a pending write. Commits with savepoints do not count, because
     archival can keep a commit with a savepoint and archive later writes. Other actions do not count, because archival
@@ -88,10 +88,12 @@ def first_write_time(timeline: Timeline) -> str | None:
 
 
 def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility) -> frozenset[str]:
-    """Archived delta commits whose completion times decide to which slice their log files belong.
+    """Return the archived delta commits whose completion times decide to which slices their log files belong.
 
-    Such a delta commit was requested before the newest visible base file of a file group with its log file. The files
-    are those of one partition of a table whose log files have their own instants.
+    Such a delta commit was requested before the newest visible base file of the file group of its log file.
+
+    Args:
+        files: files of one partition. The names of its log files must contain the time of their delta commit.
     """
     files = tuple(files)
     if visibility.completed.keys() >= _instants_of_logs(files):
@@ -109,7 +111,7 @@ def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility)
 
 
 def _instants_of_logs(files: Iterable[StoredObject]) -> set[str]:
-    """The instants in the names of log files, and strings that are no instants from other files with ``.log.``."""
+    """Return the instants in the names of log files, and strings that are no instants from other files with ``.log.``."""
     parts = (stored.path.rpartition(".log.") for stored in files)
     return {before.rpartition("_")[2] for before, found, _ in parts if found}
 
@@ -125,7 +127,7 @@ def latest_slices(
     replaced: Collection[str],
     pick: PickFile,
 ) -> tuple[FileSlice, ...]:
-    """Latest visible slice of each file group, sorted by file id.
+    """Return the latest visible slice of each file group, sorted by file id.
 
     Args:
         replaced: ids of the partition's file groups that were replaced by completed replace commits.
@@ -190,7 +192,7 @@ def _base_file(partition_path: str, candidates: _Candidates, pick: PickFile) -> 
 def _with_logs(
     group_id: FileGroupId, base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> FileSlice | None:
-    """The latest slice; None if no file of the file group is visible."""
+    """Return the latest slice; None if no file of the file group is visible."""
     if not logs and base is not None:
         return FileSlice(file_group_id=group_id, base_instant_time=base.instant_time, base_file=base)
     if visibility.has_own_log_instants:
@@ -209,7 +211,7 @@ def _with_logs(
 def _logs_by_completion(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Base instant time and log files of the latest slice, for table version 8 and later.
+    """Return base instant time and log files of the latest slice, for table version 8 and later.
 
     The slice contains the log files of delta commits that completed at or after the requested time of the base file.
     The completion time decides only to which slice a log file belongs. Within a slice, log files are sorted by
@@ -227,7 +229,7 @@ def _logs_by_completion(
 def _logs_by_name(
     base: BaseFile | None, logs: list[LogFile], visibility: Visibility
 ) -> tuple[str, list[LogFile]]:
-    """Base instant time and log files of the latest slice, for table version 6.
+    """Return base instant time and log files of the latest slice, for table version 6.
 
     The names of log files contain the base instant time of their slice. A scheduled compaction starts a new slice at
     its own requested time. Until the compaction completes, readers merge the new slice with the previous slice.
@@ -254,8 +256,8 @@ def logs_by_slice(
 ) -> dict[str, list[LogFile]]:
     """Map the base instant time of each slice of a file group to its visible log files.
 
-    As in `latest_slices`, log files with the name of a pending compaction of table version 6 belong to the latest slice
-    before the compaction, because readers merge both slices.
+    In table version 6, the name of a log file can contain the time of a pending compaction. As in `latest_slices`, such
+    a log file belongs to the latest slice before the compaction, because readers merge both slices.
 
     Args:
         base_times: instant times of the visible base files of the file group.
@@ -286,7 +288,7 @@ def _slice_without_base(
     logs: Collection[LogFile],
     visibility: Visibility,
 ) -> str:
-    """Base instant time of log files whose own slice has no base file, or is a pending compaction."""
+    """Return the base instant time for log files whose own slice has no base file, or is a pending compaction."""
     first = min(log.instant_time for log in logs)
     if visibility.has_own_log_instants:
         return first

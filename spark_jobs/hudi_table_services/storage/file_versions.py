@@ -83,7 +83,7 @@ def partition_files(
     *,
     with_logs: bool = False,
 ) -> PartitionFiles:
-    """Versions of all file groups in the listing of a partition's folder, newest first.
+    """Return the versions of all file groups in the listing of a partition's folder, newest first.
 
     Args:
         with_logs: whether log files belong to the versions, as in merge-on-read tables. Otherwise they count as other

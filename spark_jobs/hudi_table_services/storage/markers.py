@@ -58,8 +58,9 @@ class MarkerStore:
 
         In table version 6, other instants can have appended blocks to a marked log file. Such a log file stays.
 
-        Call this method again after the heartbeat of the write was deleted. Each task that ends after this deletion
-        removes its own files. The markers stay, so that a later rollback can still use them.
+        To undo a write, call this method again after the heartbeat of the write was deleted, because tasks may have
+        written files until then. Each task that ends later removes its own files. The markers stay, so that a later
+        rollback can still use them.
         """
         swept = []
         for marker in self.markers():

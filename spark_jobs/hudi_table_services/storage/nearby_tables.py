@@ -34,13 +34,13 @@ def with_nearby_tables(
     except HudiTableServiceError:
         _LOG.debug("The folders near %s cannot be listed.", base_path, exc_info=True)
         return error
-    # The path may be right, if its first load failed. So the hint of the error stays.
+    # The path can be right although it contains no table, if its first load failed. So keep the hint of the error.
     hint = f"Did you mean {similar}? If not, {error.hint[:1].lower()}{error.hint[1:]}"
     return TableNotFoundError(error.message, hint=hint) if similar else error
 
 
 def _hint(path: str, options: Mapping[str, str] | None) -> str:
-    """Return advice about a path above or inside of tables; empty if there is no such table."""
+    """Return advice if the path is inside a table or contains tables; otherwise an empty string."""
     above = path
     for _ in range(_LEVELS_ABOVE):
         above = _parent(above)
@@ -54,7 +54,7 @@ def _hint(path: str, options: Mapping[str, str] | None) -> str:
 
 
 def _similar_table(path: str, options: Mapping[str, str] | None) -> str:
-    """Return the table beside a path whose name is most similar; empty if there is none."""
+    """Return the table in the same folder with the most similar name; empty if no table has a similar name."""
     folder = _parent(path)
     if not folder:
         return ""
@@ -70,7 +70,7 @@ def _parent(path: str) -> str:
 
 
 def _tables_in(path: str, options: Mapping[str, str] | None) -> list[str]:
-    """Names of the folders that contain a table, among the first folders of a path."""
+    """Return the names of the folders that contain a table, among the first folders of a path."""
     storage = open_storage(path, options)
     names = sorted(storage.list_folder().folders)[:_EXAMINED_FOLDERS]
     return [name for name in names if storage.exists(join_path(name, PROPERTIES))]

@@ -21,7 +21,7 @@ def map_in_parallel(
 ) -> list[_Result]:
     """Call a function with each item, in threads. Return the results in the order of the items.
 
-    The calling thread calls the function too. So a call of this function inside of another call always ends, even if no
+    The calling thread also calls `read`. So if `read` itself calls `map_in_parallel`, the inner call ends even if no
     other thread is free.
 
     Args:

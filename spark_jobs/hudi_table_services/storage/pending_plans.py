@@ -1,4 +1,4 @@
-"""Pending plans of table services on the timeline. Each plan reserves its file groups while it is pending."""
+"""Read the pending plans of table services. Each plan reserves its file groups while it is pending."""
 
 from contextlib import suppress
 
@@ -46,7 +46,7 @@ def is_pending_row_write(store: TimelineStore, instant: Instant) -> bool:
 
 
 def planned_file_groups(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
-    """File groups that a pending clustering or (log) compaction will rewrite; empty for other instants."""
+    """Return the file groups that a pending clustering or (log) compaction will rewrite; empty for other instants."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
         operations = _compactions(store, instant)
         return frozenset(FileGroupId(o.partition_path, o.file_id) for o in operations)
@@ -67,7 +67,7 @@ def planned_file_names(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]:
-    """Paths of the data files that a pending clustering or compaction will read; empty for other instants."""
+    """Return the paths of data files that a pending clustering or compaction will read; empty for other instants."""
     if instant.action in (Action.COMPACTION, Action.LOG_COMPACTION):
         operations = _compactions(store, instant)
         files = [(o.partition_path, p) for o in operations for p in (o.data_file_path, *o.delta_file_paths)]
@@ -79,7 +79,7 @@ def planned_file_paths(store: TimelineStore, instant: Instant) -> frozenset[str]
 
 
 def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileGroupId, str]:
-    """Return a phrase that names an inflight write, for each file group that the write rewrites or replaces.
+    """Map each file group that an inflight write rewrites or replaces to a phrase that names this write.
 
     The inflight file of each write names the file groups. Writes that only add file groups are not included.
     """
@@ -91,7 +91,7 @@ def groups_being_written(store: TimelineStore, timeline: Timeline) -> dict[FileG
 
 
 def running_writes(store: TimelineStore, timeline: Timeline) -> tuple[ConcurrentChange, ...]:
-    """Inflight writes of rows, each with the file groups that its inflight file names as rewritten or replaced."""
+    """Return the inflight writes of rows, each with the file groups that it rewrites or replaces."""
     return tuple(
         ConcurrentChange(
             instant=instant,
@@ -117,7 +117,10 @@ def workload_profiles(store: TimelineStore, timeline: Timeline) -> dict[str, Com
 
 
 def _named_by_profile(store: TimelineStore, instant: Instant) -> frozenset[FileGroupId]:
-    """File groups that an inflight write names; empty if its file cannot be read or the write has just ended."""
+    """Return the file groups that the inflight file of a write names as rewritten or replaced.
+
+    The result is empty if the file cannot be read, or if the write has just ended.
+    """
     try:
         profile = store.commit_metadata(instant)
         replaced = replaced_by_profile(profile)

@@ -1,4 +1,4 @@
-"""Pending rollbacks on the timeline, and the plans with which their writers requested them."""
+"""Read the pending rollbacks on the timeline, and the plans with which their writers requested them."""
 
 from dataclasses import dataclass
 

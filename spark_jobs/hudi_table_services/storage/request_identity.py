@@ -17,7 +17,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 def find_completed(
     store: TimelineStore, timeline: Timeline, request_id: str
 ) -> tuple[Instant, CommitMetadata] | None:
-    """The completed write of this request; None if the active timeline does not contain such a write."""
+    """Return the completed write of this request; None if the active timeline does not contain such a write."""
     newest_first = list(reversed(timeline.completed_writes))
     for start in range(0, len(newest_first), READ_THREADS):
         portion = newest_first[start : start + READ_THREADS]

@@ -1,4 +1,4 @@
-"""Check the path of a result document, so that the job neither deletes nor replaces a file of anything else."""
+"""Check the path of a result document, so that the job neither deletes nor replaces any other file."""
 
 import json
 import os
@@ -62,8 +62,8 @@ def check_result_target(storage: Storage, name: str, result_path: str) -> None:
         name: file name of the document.
 
     Raises:
-        InvalidRequestError: the path or its progress document is a folder, a device or a foreign file; or the folder
-            cannot be made or written.
+        InvalidRequestError: the path or the path of its progress document is a folder, a device, or a file that no job
+            wrote; or the folder cannot be made or written.
         StorageError: the storage refused to read the file.
     """
     for each, fields in ((name, _FIELDS_OF_RESULT), (file_name(progress_path(name)), _FIELDS_OF_PROGRESS)):
@@ -83,7 +83,7 @@ def check_result_target(storage: Storage, name: str, result_path: str) -> None:
 
 
 def _check_folder(storage: Storage, result_path: str) -> None:
-    """Write and delete a temporary file, so that a job does not do its work before it finds a folder unwritable."""
+    """Write and delete a temporary file, so that a job finds out before its work whether it can write the folder."""
     probe = f"{TEMPORARY_PREFIX}{uuid.uuid4().hex}"
     try:
         storage.write(probe, b"")
@@ -126,7 +126,7 @@ def _address(path: str) -> tuple[str, str]:
 
 
 def _is_in(address: tuple[str, str], folder: tuple[str, str]) -> bool:
-    """Whether an address is a folder or a path below the folder."""
+    """Whether an address is the given folder, or is below it."""
     return address[0] == folder[0] and f"{address[1]}/".startswith(f"{folder[1].rstrip('/')}/")
 
 

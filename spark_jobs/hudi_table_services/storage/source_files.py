@@ -130,7 +130,7 @@ def _expression(glob: str) -> re.Pattern[str]:
 
 
 def _alternatives(glob: str) -> list[str]:
-    """Globs without braces that together match the same names."""
+    """Return globs without braces that together match the same names."""
     found = _ALTERNATIVES.search(glob)
     if found is None:
         return [glob]

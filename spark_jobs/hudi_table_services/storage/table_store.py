@@ -100,7 +100,7 @@ def find_table_config(storage: Storage) -> TableConfig | None:
 
 
 def read_table_config(storage: Storage) -> TableConfig:
-    """Properties of the table, read from the backup while another writer replaces the main file.
+    """Return the properties of the table. While another writer replaces the main file, read the backup.
 
     Raises:
         TableNotFoundError: neither file exists.

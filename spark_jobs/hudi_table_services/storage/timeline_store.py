@@ -128,7 +128,7 @@ class TimelineStore:
         return decode_commit_metadata(self.read(instant))
 
     def new_instant_time(self) -> str:
-        """A time later than every time on the timeline and every time that this process generated before."""
+        """Return a time later than every time on the timeline and every time that this process generated before."""
         return self._time_after(self._state_files())
 
     def request(self, action: Action, content: bytes = b"", requested_time: str | None = None) -> Instant:
@@ -200,7 +200,7 @@ class TimelineStore:
             self._storage.delete(self.path_of(self._in_state(instant, state)))
 
     def remove_completed(self, instant: Instant) -> None:
-        """Delete the completed file of an instant that is being undone. Delete the instant's other files afterwards."""
+        """Delete the completed file of an instant that is being undone. The caller then deletes its other files."""
         self._storage.delete(self.path_of(instant))
 
     def state_files(self) -> Mapping[Instant, StoredObject]:
@@ -267,7 +267,7 @@ class TimelineStore:
         return False
 
     def _parsed(self, stored: StoredObject) -> Instant | None:
-        """The instant of a state file; None for names that Hudi ignores too, such as temporary files."""
+        """Return the instant of a state file; None for names that Hudi ignores too, such as temporary files."""
         try:
             instant = Instant.from_file_name(stored.name, self._layout)
         except MalformedFileNameError:
@@ -323,7 +323,7 @@ class TimelineStore:
         repeats the creation, and the repeated creation fails because the file exists.
 
         This method returns if this writer created the file; otherwise it raises an error. An empty file does not show
-        which writer created it.
+        which writer created it, so if an empty file existed already, the method raises an error.
         """
         exists_already = isinstance(error, ObjectExistsError)
         try:

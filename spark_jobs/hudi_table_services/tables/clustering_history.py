@@ -100,9 +100,10 @@ class ClusteringHistory:
         return tuple(each for each in self.clusterings if each.request_id == request_id)
 
     def settled(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """For each file group whose latest slice one of these clusterings wrote, the settings of that clustering.
+        """Map each file group to the settings of the clustering that wrote its latest slice.
 
-        A slice with log files is left out, because its rows have changed since.
+        A file group is left out if another action wrote its latest slice. It is also left out if the slice has log
+        files, because its rows have changed since the clustering.
         """
         by_time = {
             each.instant.requested_time: _settings(each.plan)

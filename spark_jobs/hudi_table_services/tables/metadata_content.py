@@ -20,9 +20,9 @@ class TableContent:
     """State of a table.
 
     Attributes:
-        files: partition path → data file → size in bytes. Files of instants that are not completed, and files other
-            than data files, are left out. A partition may have no files.
-        live_slices: partition path → newest slice of each file group, without replaced file groups.
+        files: maps each partition path to its data files, and each data file to its size in bytes. Files of instants
+            that are not completed, and files other than data files, are left out. A partition may have no files.
+        live_slices: maps each partition path to the newest slices of its file groups, without replaced file groups.
         schema_json: Avro schema of the table as JSON; None if the table has no schema yet.
     """
 

@@ -1,4 +1,4 @@
-"""Checks of a metadata table before a job changes the table."""
+"""Check a metadata table before a job changes the table to which it belongs."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager

@@ -72,7 +72,8 @@ class MissingFilesSearch:
         """Time of the newest write that is only in the archive.
 
         That write may have replaced files of older writes that a savepoint keeps on the active timeline. The archive is
-        read only if files are missing.
+        read only if files are missing. If the archive cannot be read, the result is the time of the newest active
+        write. Then only files that the last clean retained are certain.
         """
         if not suspects:
             return ""

@@ -1,4 +1,4 @@
-"""Checks of the secondary indexes of a table before a job changes the table."""
+"""Check the secondary indexes of a table before a job changes the table."""
 
 from hudi_table_services.errors import CorruptTableError, UnsupportedTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json

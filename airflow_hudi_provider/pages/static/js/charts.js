@@ -4,7 +4,7 @@ import { bytes, clock, clockWithSeconds, counted, day, moment, number, zoneName 
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
-// `build` returns the options of the chart. The component calls it again when the theme or `depends` changes.
+// `build` returns the options of the chart. The component calls `build` again when the theme or `depends` changes.
 export function Chart({ build, label, tall, depends }) {
   const place = useRef(null);
   useEffect(() => {

@@ -63,7 +63,7 @@ export function moment(ms) {
   return format(ms, { ...DAY, ...TIME, year: "numeric", second: "2-digit", timeZoneName: "short" });
 }
 
-// Labels of axes. They do not contain the zone, because the name of the axis contains it.
+// Labels of axes. The labels do not contain the time zone, because the name of the axis contains the zone.
 export const day = (ms) => format(ms, DAY);
 export const clock = (ms) => format(ms, TIME);
 export const clockWithSeconds = (ms) => format(ms, { ...TIME, second: "2-digit" });

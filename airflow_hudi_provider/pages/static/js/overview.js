@@ -176,7 +176,8 @@ function Plan({ plan }) {
   `;
 }
 
-// The tables whose changes this table loads. Most tables have none, so the section appears only after the read.
+// The source tables whose changes this table loads. Most tables have no source table, so the section appears only after
+// the read.
 function Sources({ path, version }) {
   const { value, error } = useRead(`${path}/sources`, {}, version);
   if (error) return html`<${Section} title="Sources"><${Failure} error=${error} /><//>`;

@@ -45,7 +45,7 @@ const WORDS = { healthy: "healthy", warning: "needs attention", failing: "failin
 
 export const Status = ({ value }) => html`<span class="badge ${value}">${WORDS[value] || value}</span>`;
 
-// The time of the data, and a button that reads them again.
+// Shows when the data were read, and a button that reads the data again.
 export const AsOf = ({ ms, isReading, refresh }) => html`
   <span class="as-of muted" role="status">
     ${isReading || !ms ? "reading …" : html`<span title=${moment(ms)}>as of ${clockWithZone(ms)}</span>`} ${" "}

@@ -67,8 +67,8 @@ function FailureBlock({ failure, tableId }) {
 
 const titleOf = (task) => (task.map_index >= 0 ? `${task.task_id} [${task.map_index}]` : task.task_id);
 
-// The name of the table's page, so that all tasks of a run show the same name. The result of a request that does not name
-// the table does not always contain a name.
+// The name of the table's page, so that all tasks of a run show the same name. If a request does not name its table,
+// the result sometimes contains no name either.
 const tableOf = ({ page_name: page, table_name: name, base_path: path }) => page || name || path.replace(/\/+$/, "").split("/").pop();
 
 function Task({ task }) {
@@ -111,7 +111,7 @@ function figures(task) {
   }
   // The result of a reused request contains no sizes of files, because the metadata of its commit contains none.
   if (task.partition_count) found.push(["Partitions", counted(task.partition_count, "partition")]);
-  // A write counts only the files of the partitions that it changes.
+  // The result of a write counts only the files of the partitions that the write changed.
   const where = task.rows && task.partition_count ? ", in these partitions" : "";
   const files = task.reused ? [] : [[`Files before${where}`, task.files_before], [`Files after${where}`, task.files_after]];
   for (const [name, stats] of files) {

@@ -22,7 +22,7 @@ def details(_: None, result: JobResult) -> Details:
 
 
 def _label_of_files(result: JobResult) -> str:
-    """Return a label that limits the numbers to the partitions that the write changed."""
+    """Return a label that says how many partitions the numbers cover: only those that the write changed."""
     is_partitioned = any(each.partition_path for each in result.partitions)
     return f"Files in {counted(len(result.partitions), 'written partition')}" if is_partitioned else "Files"
 

@@ -26,7 +26,7 @@ from hudi_table_services.tables.table import TableAccess
 
 @dataclass(frozen=True, kw_only=True)
 class IndexedTable:
-    """The table under the lock, and its open metadata table.
+    """A table whose lock the job has, and its open metadata table.
 
     Attributes:
         metadata: the metadata table.
@@ -60,7 +60,6 @@ class IndexedTable:
 
         Raises:
             CorruptTableError: the definitions are damaged, or lack the definition of the column statistics.
-            UnsupportedTableError: the record index has file groups for each partition of the table.
         """
         return require_definitions(self.storage, self.partitions, self.version)
 
@@ -73,7 +72,8 @@ class IndexedTable:
         """The columns with statistics; none if the table has no index `column_stats`.
 
         Raises:
-            CorruptTableError, UnsupportedTableError: see `definitions`; or no commit contains the schema of the table.
+            CorruptTableError: see `definitions`; or no commit contains a readable schema of the table.
+            UnsupportedTableError: see `from_avro_json`.
         """
         if COLUMN_STATS not in self.partitions:
             return ()
@@ -98,7 +98,7 @@ class IndexedTable:
     ) -> Mapping[str, frozenset[str]]:
         """Map each partition to the names of its live files after a write, without replaced file groups.
 
-        These are the base file and the log files of the newest slice of each file group.
+        The live files are the base file and the log files of the newest slice of each file group.
         """
         snapshot = load_snapshot(self.storage, partitions)
         before = {path: {s.file_group_id.file_id: s for s in snapshot.slices_of(path)} for path in partitions}
@@ -129,7 +129,7 @@ def _names(file_slice: FileSlice) -> frozenset[str]:
 
 
 def _later_logs(before: FileSlice | None, new_base: str, visibility: Visibility) -> frozenset[str]:
-    """Log files of a slice that belong to its next base file: a compaction did not merge them."""
+    """Log files of a slice that a compaction did not merge, so that they belong to the compaction's new base file."""
     time = instant_in_file_name(new_base) or ""
     return frozenset(
         log.file_name

@@ -1,4 +1,4 @@
-"""Changes of the record index in one commit, built for one file group of the index at a time."""
+"""Convert the new and deleted keys of one commit to log files of the record index, one file group at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class KeyChangesOfGroups:
     instant_millis: int
 
     def new_groups(self, slices: Sequence[FileSlice]) -> tuple[FileGroupId, ...]:
-        """File groups that the delta commit must create: none.
+        """Return no file group: the delta commit of a record index that is not partitioned creates none.
 
         Raises:
             CorruptTableError: the record index has file groups for each partition of the table, or no file group.

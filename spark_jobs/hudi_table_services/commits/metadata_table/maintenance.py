@@ -196,8 +196,8 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None, adds_files: bool
     Args:
         undoes: requested time of the write; None if the deleted files are outdated. In that case, this function only
             checks that the deletion can be written into the metadata table afterwards.
-        adds_files: whether the rollback of the write also creates log files. Only a request that switches the metadata
-            table off may do so, because this function does not list the new files in the metadata table.
+        adds_files: whether the rollback of the write also creates log files. If so, the request must switch the
+            metadata table off, because this function does not list the new files in the metadata table.
 
     Raises:
         UnsupportedTableError: base files of the metadata table contain the write; or as in `write_change`.
@@ -237,7 +237,7 @@ def require_undoable(table: TableAccess, undone: Collection[Instant]) -> None:
 
 
 def contains_in_base_files(table: TableAccess, undone: Collection[Instant]) -> bool:
-    """Whether the metadata table must be built again, because its base files contain one of the undone writes."""
+    """Whether the metadata table must be built again, because its base files contain one of the writes to undo."""
     config = read_table_config(table.storage)
     if not _has_metadata_table(config) or table.metadata.enable is False:
         return False
@@ -345,7 +345,7 @@ def _key_staging(indexed: IndexedTable, folder: str) -> KeyStaging:
 def _key_changes(
     indexed: IndexedTable, pending: Instant, change: TableChange
 ) -> KeyChangesOfGroups | PartitionedKeyChanges | None:
-    """Changes of the record index; None if the table has none, or if the change moves no key."""
+    """Changes of the record index; None if the table has no record index, or if the change is a clean."""
     if RECORD_INDEX not in indexed.partitions or not isinstance(change, NewFiles):
         return None
     indexed.require_definitions()

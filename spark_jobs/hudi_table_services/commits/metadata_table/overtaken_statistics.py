@@ -1,10 +1,10 @@
-"""Statistics of partitions beside commits that overtake each other.
+"""Keep the statistics of partitions correct, even if a commit completes before a commit that was requested earlier.
 
 Readers merge the log files of the metadata table in the order of the requested times in their names
-(HoodieLogFile.LogFileComparator, Hudi 1.2), and a tight record of `partition_stats` replaces all records before it. Let
-the commit L be requested later than the commit E, and complete earlier. Then the record of L does not count the rows of
-E, but readers merge it after the record of E. If the record of L is tight, a filter can skip the partition although
-rows of E match.
+(HoodieLogFile.LogFileComparator, Hudi 1.2), and a tight record of `partition_stats` (its field `isTightBound` is true)
+replaces all records before it. Let the commit L be requested later than the commit E, and complete earlier. Then the
+record of L does not count the rows of E, but readers merge it after the record of E. If the record of L is tight, a
+filter can skip the partition although rows of E match.
 
 Therefore a commit of this project writes no tight record while an earlier instant is pending (`may_be_overtaken`). Hudi
 writes tight records in any case. If such a record hides the range of a commit (`is_overtaken`), the commit compacts the
@@ -27,23 +27,23 @@ _LOG = logging.getLogger(__name__)
 
 
 def may_be_overtaken(data_timeline: Timeline, instant_time: str) -> bool:
-    """Whether an instant of the table is pending that was requested before this instant.
+    """Whether an instant of the table that was requested before this instant is still pending.
 
-    Such an instant completes later, but readers merge its records before those of this instant.
+    Such an instant completes later, but readers merge its records before the records of this instant.
     """
     return any(i.requested_time < instant_time for i in data_timeline.pending if i.action.writes_data)
 
 
 def is_overtaken(metadata: MetadataTable, instant_time: str, changes: Iterable[MetadataChange]) -> bool:
-    """Whether readers would see a smaller range than that of these records, because of records of later instants.
+    """Whether records of later instants would make readers see a smaller range than the range in these records.
 
     Args:
         metadata: the metadata table before the delta commit with these records.
         instant_time: requested time of the delta commit.
-        changes: its changes of the partition `partition_stats`.
+        changes: the changes of the partition `partition_stats` in the delta commit.
 
-    If the log files of `partition_stats` are damaged, the result is False: no compaction merges damaged log files. The
-    health report shows the damage.
+    If the log files of `partition_stats` are damaged, the result is False: the caller would start a compaction, and no
+    compaction merges damaged log files. The health report shows the damage.
     """
     if not any(i.requested_time > instant_time for i in metadata.timeline.completed_writes):
         return False

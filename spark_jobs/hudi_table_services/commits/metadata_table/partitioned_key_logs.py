@@ -1,4 +1,4 @@
-"""Changes of a partitioned record index in one commit, built for one file group of the index at a time."""
+"""Convert the new and deleted keys of one commit to log files of a partitioned record index, by file group."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -42,7 +42,7 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """The changes of each partition of the metadata table except the record index, for a write or a table service.
+    """Convert a write or a table service to changes of the metadata table, without the record and secondary indexes.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
@@ -69,7 +69,7 @@ def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
 
 
 def changes_of_clean(table: IndexedTable, change: CleanedFiles) -> _Changes:
-    """For a clean, the changes of each partition of the metadata table. Statistics of partitions are not changed."""
+    """Convert a clean to changes of the metadata table. A clean does not change the statistics of partitions."""
     changes: _Changes = {FILES: list(file_records.clean_changes(change.metadata, table.version))}
     deleted = file_records.cleaned_files(change.metadata)
     if COLUMN_STATS in table.partitions:
@@ -98,7 +98,7 @@ def _partition_stats(
 ) -> list[MetadataChange]:
     """Statistics of every partition that the write touches.
 
-    In copy-on-write tables, they are computed from all live files of the partition.
+    In copy-on-write tables, the statistics are computed from all live files of the partition.
     """
     metadata = change.metadata
     if table.table.config.table_type is not TableType.COPY_ON_WRITE:
@@ -118,10 +118,10 @@ def _partition_stats(
 def _widening_partition_stats(
     table: IndexedTable, metadata: CommitMetadata, new: Mapping[str, FileStatistics]
 ) -> list[MetadataChange]:
-    """Statistics of the new files, with which readers unite the stored statistics of their partitions.
+    """Statistics of the new files. Readers unite these statistics with the stored statistics of the same partitions.
 
     If a partition has no statistics of a column yet, for example because the write has added the column to the table,
-    the statistics of this column cover all live files: a column that older files lack counts as nulls.
+    the statistics of this column cover all live files. In older files without the column, all its values count as null.
     """
     by_partition: dict[str, list[FileStatistics]] = {}
     for path in sorted(new):
@@ -144,9 +144,10 @@ def _widening_partition_stats(
 def _columns_without_partition_stats(
     table: IndexedTable, partition_paths: Iterable[str]
 ) -> dict[str, frozenset[str]]:
-    """Map each partition that lacks statistics of an indexed column to the names of these columns.
+    """Map each partition that lacks statistics of some indexed columns to the names of these columns.
 
-    If the stored statistics are damaged, every column counts as missing: readers unite the records, so more is no harm.
+    If the stored statistics are damaged, every column counts as missing. The additional records then do no harm,
+    because readers unite records.
     """
     keys = {
         partition_stats_key(column, path): (path, column)

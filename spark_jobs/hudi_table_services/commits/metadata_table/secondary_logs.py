@@ -1,4 +1,4 @@
-"""Changes of the secondary indexes in one commit, built for one file group of an index at a time.
+"""Convert the changed rows of one commit to log files of the secondary indexes, one file group at a time.
 
 As in Hudi 1.2, a deletion block contains the keys of old values, and a record without content marks each new key.
 """
@@ -107,7 +107,8 @@ def secondary_key_changes(
 ) -> Mapping[str, SecondaryKeyChanges]:
     """Changes of each secondary index by its name; empty for a clustering or a compaction.
 
-    They change no value and no key: a compaction merges changes that the delta commits already indexed.
+    Clusterings and compactions change no value and no key: a compaction merges changes that delta commits have already
+    written into the indexes.
 
     Raises:
         CommitConflictError: an index was built, or its definition was replaced, after the write began.

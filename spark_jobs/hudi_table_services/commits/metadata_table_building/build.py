@@ -70,7 +70,7 @@ def build_partitions(
 
     Args:
         known: timeline of the table as it was when the files of the table were read.
-        partition: returns the partition to build for a name.
+        partition: function that returns the partition to build for a given name.
 
     Raises:
         PendingPlanError: a write is pending in the table.

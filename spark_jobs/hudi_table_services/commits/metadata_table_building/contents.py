@@ -1,4 +1,4 @@
-"""The records of the partitions of a new metadata table."""
+"""Provide the records that a build of a metadata table writes into each partition."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,11 +50,11 @@ class BuildSettings:
     Attributes:
         columns: columns with statistics, in addition to three meta columns. Empty means the columns in the table's
             definition or, without a definition, the first columns of the table.
-        max_columns: number of columns with statistics if neither a list nor a definition exists; None means Hudi's
-            default. A number replaces the table's definition.
+        max_columns: number of columns with statistics if `columns` is empty and the table has no definition; None means
+            Hudi's default. A number replaces the table's definition.
         record_index: settings for the number of file groups of a record index.
-        group_counts: partition of the metadata table → number of its file groups; for other partitions, Hudi's
-            defaults apply.
+        group_counts: maps partitions of the metadata table to their numbers of file groups; for other partitions,
+            Hudi's defaults apply.
         partitioned_index: settings for the number of file groups of each partition of the table, if the record index is
             partitioned.
         is_partitioned_index: whether a record index is partitioned; None means that the table's definition decides.
@@ -149,9 +149,10 @@ class Contents:
     secondary: Mapping[str, NewPartition] = field(default_factory=dict)
 
     def partition(self, name: str) -> NewPartition:
-        """A partition to build, with its records.
+        """Return the partition of this name, with the function that writes its records.
 
-        The number of its keys determines the number of file groups of a record index.
+        The number of file groups is Hudi's default, except in a record index and in a secondary index. For these
+        indexes, the number of rows of the table has already determined the number of file groups.
         """
         if name == RECORD_INDEX:
             assert self.record_index is not None  # noqa: S101 - `read_contents`

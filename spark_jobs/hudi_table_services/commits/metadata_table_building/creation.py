@@ -45,7 +45,7 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
     config = read_table_config(table.storage)
     wanted = wanted_partitions(config, table.metadata.new_indexes)
     missing = tuple(name for name in wanted if name not in config.metadata_partitions)
-    # `require_maintainable` refuses a table in which another writer builds a partition.
+    # If another writer is building a partition, `require_maintainable` refuses the write later.
     if config.inflight_metadata_partitions or not missing:
         return ()
     if timeline.pending:
@@ -55,8 +55,8 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
     # After the write is completed, readers that list folders treat files that are older than all instants as files of
-    # archived writes. A metadata table that was created before the write does not list these files, so readers would
-    # not see their rows.
+    # archived writes. A metadata table that was created before the write does not list these files, so readers that use
+    # the metadata table would not see their rows.
     if _has_data_files(table.storage):
         if table.metadata.enable and not config.metadata_partitions:  # `create_after_write` lists these files
             return ()

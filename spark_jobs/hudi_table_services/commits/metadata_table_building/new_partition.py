@@ -62,7 +62,7 @@ class NewPartition:
 
 
 def records_writer(records: Callable[[], Iterable[MetadataRecord]]) -> WriteBaseFiles:
-    """Write records that fit into memory.
+    """Return a function that writes records, all of which must fit into memory.
 
     Args:
         records: creates the records of the partition, in any order.

@@ -116,7 +116,7 @@ def _group_counts(content: TableContent, reader: DataFileReader, size: RecordInd
     for file in live_base_files(content):
         files[file.partition_path].append(file)
     if size.group_count(reader.row_count(live_base_files(content))) == size.min_groups:
-        # No partition needs more file groups than the whole table.
+        # The whole table needs only the minimum number of file groups, so no partition needs more than this number.
         return dict.fromkeys(files, size.min_groups)
     return {path: size.group_count(reader.row_count(found)) for path, found in files.items()}
 

@@ -1,4 +1,4 @@
-"""How a build reads the file slices of a table, whose log files it merges as readers do."""
+"""Choose how a build reads the file slices of a table. A build merges log files in the same way as readers."""
 
 from collections.abc import Iterable
 
@@ -17,10 +17,10 @@ _NO_LOGS = MergeRule(ordering_fields=(), order=MergeOrder.BY_ARRIVAL, orders_bas
 
 
 def slice_reading(content: TableContent, config: TableConfig, columns: Iterable[str] = ()) -> SliceReading:
-    """How to read the record keys and some columns of the live file slices.
+    """Return how to read the record keys and some columns of the live file slices.
 
     Args:
-        columns: top-level columns of the user.
+        columns: names of top-level columns of the user to read, in addition to the record key.
 
     Raises:
         UnsupportedTableError: see `merge_rule` and `column_defaults`.

@@ -1,4 +1,4 @@
-"""Archive the timeline of the metadata table, in the formats of the table's own archive."""
+"""Archive the timeline of the metadata table, in the same format as the archive of the table."""
 
 import logging
 

@@ -59,9 +59,9 @@ def compact(services: OpenedServices, instant_time: str) -> Instant | None:
 def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | None:
     """Finish a pending compaction of this project or of Hudi. Files that a dead execution wrote are written again.
 
-    The plan determines the file groups that are compacted. Their log files are the log files that readers assign to the
-    slices before the compaction, not the log files in the plan: in table version 6, a writer may have appended a log
-    file after the plan was made.
+    The plan determines only the file groups that are compacted. The compaction does not use the lists of log files in
+    the plan, because in table version 6 a writer may have appended a log file after the plan was made. It merges the
+    log files that readers assign to the slices before the compaction.
 
     Returns:
         The completed compaction; None if its writer died before it wrote the plan. In that case, the instant is
@@ -89,7 +89,7 @@ def finish_compaction(services: OpenedServices, pending: Instant) -> Instant | N
 
 
 def require_finishable(metadata: MetadataTable) -> None:
-    """In table version 6, check that no damage prevents `finish_compaction`, which each change calls first.
+    """In table version 6, check that no damage prevents `finish_compaction`, which precedes each change of the table.
 
     Call this before a job writes data. Without a pending compaction, the function reads nothing.
 
@@ -124,7 +124,7 @@ def _checked_before(metadata: MetadataTable, pending: Instant) -> Mapping[str, C
     if metadata.has_own_log_instants:
         return checked
     # Log files of writes after the plan can belong to the slice that the compaction begins. The requested time of the
-    # plan is that of the last write before the plan, with three more digits.
+    # plan is that of the last write before the plan, with three more digits. So only writes with an earlier time count.
     return {name: _written_before(pending.requested_time, each) for name, each in checked.items()}
 
 
@@ -149,7 +149,7 @@ def _require_blocks(checked: Mapping[str, CheckedPartition], slices: Iterable[Fi
 def slices_to_compact(
     metadata: MetadataTable, checked: Mapping[str, CheckedPartition], instant_time: str
 ) -> list[FileSlice]:
-    """Newest slice of each file group that has log files from before an instant; each slice has only these log files.
+    """Return the newest slices that have log files from before an instant, each with only these log files.
 
     Partitions that a writer is building are left out, as in Hudi.
     """
@@ -216,7 +216,7 @@ def _written(
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
-    """Name of the previous base file; None without such a file, and in table version 6, which does not store it."""
+    """Name of the previous base file; None without such a file. Table version 6 stores no such name, so always None."""
     if file_slice.base_file is None or not services.metadata.has_own_log_instants:
         return None
     return file_slice.base_file.file_name

@@ -199,10 +199,10 @@ def _timelines(services: OpenedServices) -> Timelines:
 
 
 def _decided(services: OpenedServices, timelines: Timelines, decision: ServiceDecision) -> ServiceDecision:
-    """The decision with an instant time that no other service uses.
+    """Return the decision with an unused instant time, or a refusal if the metadata table already has the instant.
 
-    The latest possible time is replaced with a new instant time: an instant in the future would hide the next delta
-    commit.
+    If the decision contains the latest time of any clock, a new instant time replaces this time, because an instant in
+    the future would hide the next delta commit.
     """
     if decision.instant_time is None:
         return decision

@@ -1,8 +1,8 @@
 """One attempt to execute a compaction plan: start the plan, write new base files, complete the instant under the lock.
 
 A plan is completed as a whole. If an attempt fails after some slices are finished, their files stay with their markers,
-the plan stays inflight, and the next attempt uses these files. An execution by Hudi deletes them: it rolls the inflight
-compaction back first.
+the plan stays inflight, and the next attempt uses these files. An execution by Hudi deletes these files, because
+Hudi rolls an inflight compaction back before it executes the plan again.
 """
 
 import logging
@@ -49,7 +49,7 @@ class CompactionAttempt(PlanExecution):
         return records_folder(self.instant_time)
 
     def _clear_dead_execution(self, pending: Instant) -> None:
-        """Keep all files: tasks look for finished slices, and `complete` deletes the files that it does not name."""
+        """Keep all files: tasks reuse finished slices, and `complete` deletes files that the commit does not name."""
 
     def _return_plan_to_requested(self) -> bool:
         try:
@@ -78,8 +78,8 @@ class CompactionAttempt(PlanExecution):
             The completed instant.
 
         Raises:
-            FileGroupConflictError: a commit was rolled back whose log files may have been merged, or another writer
-                added, or may add, a log file to a slice of the plan.
+            FileGroupConflictError: another writer rolled back a commit whose log files this execution may have merged,
+                or added a log file to a slice of the plan, or can still add one.
             CommitConflictError: another writer changed the schema of the table.
             InstantVanishedError: the plan was cancelled or taken over.
         """

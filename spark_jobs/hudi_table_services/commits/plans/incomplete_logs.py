@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def warnings_of_incomplete_logs(skipped: Iterable[tuple[str, int]], service: str) -> Sequence[str]:
-    """Return a warning about each log file whose end the merge skipped, as readers skip it.
+    """Return a warning about each log file whose end the merge skipped. Readers skip the end of the file, too.
 
     `refuse_short_logs` refuses log files that the storage has truncated.
 

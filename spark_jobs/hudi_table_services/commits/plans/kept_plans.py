@@ -14,14 +14,14 @@ _LOG = logging.getLogger(__name__)
 
 
 def keep_plan(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
-    """Remove the pending rollbacks of a plan. Call this function under the table lock."""
+    """Keep a plan: remove the pending rollbacks that would undo the plan. Call this function under the table lock."""
     for rollback in pending_rollbacks(table.timeline_store, timeline):
         if rollback.undoes(plan):
             table.timeline_store.remove(rollback.instant)
 
 
 def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -> str:
-    """Say why the table needs a plan; empty if the plan can be removed.
+    """Return the reason why the table needs a plan; empty if the plan can be removed.
 
     In table version 6, log files that are written after the plan contain its requested time in their names. Without the
     plan, readers would not find the base file to which they belong, and rows would disappear. A pending delta commit
@@ -45,7 +45,7 @@ def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -
 
 
 def write_back(table: TableAccess, plan: Instant, content: bytes) -> Instant:
-    """Request a plan again that was removed a moment ago. Call this function under the table lock.
+    """Request a plan again after it was removed from the timeline. Call this function under the table lock.
 
     Args:
         content: content of the requested file before it was removed.

@@ -1,8 +1,8 @@
-"""Checks that a compaction leaves no log file behind: no rows may be only in a slice that readers no longer see.
+"""Check that a compaction leaves no log file behind, because readers would no longer see the rows of the log file.
 
 A log file is left behind if it belongs to a slice that the compaction replaces, and the compaction did not merge it. In
-table version 6, the name of the log file decides to which slice it belongs; from version 8 on, the completion time of
-its delta commit.
+table version 6, the name of the log file determines the slice to which it belongs. From version 8 on, the completion
+time of its delta commit determines the slice.
 """
 
 from collections.abc import Collection
@@ -26,7 +26,7 @@ _RUN_AGAIN = "Nothing was committed; run the job again: the next execution merge
 
 @dataclass(frozen=True, slots=True)
 class NoLogLeftBehind:
-    """No other writer added a log file to a slice of the plan during the execution, or may still add one.
+    """No other writer added a log file to a slice of the plan during the execution, and none can still add one.
 
     Attributes:
         plan: the compaction.

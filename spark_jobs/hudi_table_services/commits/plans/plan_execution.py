@@ -1,4 +1,4 @@
-"""The part of an attempt to execute a plan that all table services share: take the plan, and return it after an error.
+"""The common steps of attempts to execute a plan: start it or take it over, and make it requested after an error.
 
 The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another attempt has lost
 the plan: it completes nothing, and its tasks remove the files that they wrote.
@@ -187,8 +187,8 @@ class PlanExecution:
     def _leave_to_others(self, paths: Collection[str]) -> None:
         """Delete the files of this attempt, and keep every other file of the instant.
 
-        The method is called if the plan is no longer inflight as this attempt left it, or if a file of this attempt is
-        missing. Only another executor of the plan can have done this: for example Hudi, because Hudi ignores
+        The method is called if the plan is no longer inflight, if its inflight file was replaced, or if a file of this
+        attempt is missing. Only another executor of the plan can be the cause. It can be Hudi, because Hudi ignores
         heartbeats.
         """
         self._is_over = True
@@ -199,7 +199,7 @@ class PlanExecution:
                 self._table.storage.delete(path)
 
     def _still_inflight(self, paths: Collection[str]) -> StillInflight:
-        """The check that every execution of a plan makes first, because `before` deletes files of the instant."""
+        """Return the first check of every execution. It precedes the step that deletes files of the instant."""
         return StillInflight(
             self._instant,
             self._begun_ms,

@@ -1,4 +1,4 @@
-"""Delete base files of a plan's instant that no marker and no commit names.
+"""Delete the base files of a plan's instant that the commit does not name, even if no marker names them.
 
 In table version 6, log files that are named after a compaction contain rows of later writes. So log files stay.
 """

@@ -1,1 +1,1 @@
-"""Execution of clustering plans on Spark."""
+"""Execute clustering plans on Spark."""

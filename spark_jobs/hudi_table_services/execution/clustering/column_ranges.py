@@ -48,8 +48,8 @@ def _bounds(group: pq.RowGroupMetaData, place: int | None) -> tuple[Any, Any] | 
 def read_share(ranges: Iterable[RowGroupRange], column: int) -> float:
     """Return the share of the rows, between 0 and 1, that a reader must read on average to find a value of the column.
 
-    The searched values are the smallest and the largest value of every row group; each value counts with the number of
-    rows in its row group. A reader must always read row groups without a known range.
+    The searched values are the smallest and the largest value of every row group, weighted by the number of rows in the
+    row group. A reader must always read row groups without a known range.
     """
     all_ranges = list(ranges)
     total = sum(r.rows for r in all_ranges)
@@ -79,8 +79,8 @@ def mean_read_share(by_partition: Iterable[tuple[str, Sequence[RowGroupRange]]],
 def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
     """Return how many rows are, on average, in the ranges that contain a searched value.
 
-    The searched values are the smallest and the largest value of every range; each value counts with the number of rows
-    in its range.
+    The searched values are the smallest and the largest value of every range, weighted by the number of rows in the
+    range.
     """
     starts, ends = _running(ranges, 0), _running(ranges, 1)
     weighted = total = 0.0
@@ -94,7 +94,7 @@ def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
 
 
 def _running(ranges: list[tuple[Any, Any, int]], end: int) -> tuple[list[Any], list[int]]:
-    """Return one end of each range, sorted, and for each position in this list the total rows of the ranges before it.
+    """Return one end of each range, sorted, and for each position in this list the number of rows before the position.
 
     Args:
         end: 0 for the smallest value of a range, 1 for the largest value.

@@ -73,7 +73,11 @@ def is_measured(place: int, files: int) -> bool:
 
 
 def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) -> FileSample:
-    """Sample rows at even distances. The `files` files of the group together yield about `_SAMPLED_ROWS` rows."""
+    """Sample rows at even distances.
+
+    Args:
+        files: number of files of the group. The samples of all these files together have about `_SAMPLED_ROWS` rows.
+    """
     wanted = max(64, math.ceil(_SAMPLED_ROWS / files))
     sort_columns = pa.schema([job.data_schema.field(name) for name in job.layout.columns])
     keys = [sort_columns.empty_table()]
@@ -94,7 +98,7 @@ def sample_file(job: RewriteJob, file: InputFile, files: int, measures: bool) ->
 
 
 def _first_rows(job: RewriteJob, file: InputFile, opened: OpenInput) -> pa.Table:
-    """Some complete rows of the base file or, without a base file, of the log files."""
+    """Return some complete rows of the base file or, if there is no base file with rows, of the log files."""
     if opened.base is not None and opened.base.metadata.num_rows:
         return next(columns_of(opened.base, with_kept_meta(job.data_schema), _MEASURED_ROWS))
     with open_input(job.storage, file, job.merging, job.data_schema) as whole:
@@ -256,7 +260,10 @@ class OutputTask:
 
 
 def output_tasks(group: GroupTask, buckets: Buckets, distributed: Sequence[Distributed]) -> list[OutputTask]:
-    """Return one task per output file, with the runs that contain its rows. Row counts differ by at most one."""
+    """Return one task per output file, with the runs that contain its rows.
+
+    The row counts of the output files differ by at most one.
+    """
     runs = sorted((run for each in distributed for run in each.runs), key=lambda run: run.bucket)
     total = sum(run.batch.row_count for run in runs)
     tasks = []

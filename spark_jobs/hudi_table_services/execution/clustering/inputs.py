@@ -58,7 +58,7 @@ class OpenInput:
 
     @property
     def row_count(self) -> int:
-        """Return the number of rows: that in the footer of the base file, with the changes of the log files."""
+        """Return the number of rows: from the footer of the base file or, with log files, from the merged slice."""
         if self.merged is not None:
             return self.merged.row_count
         return 0 if self.base is None else int(self.base.metadata.num_rows)
@@ -84,7 +84,7 @@ class OpenInput:
             yield from rows_of(self.base, self.data_schema)
 
     def columns(self, target: pa.Schema) -> Iterator[pa.Table]:
-        """Yield these columns of all rows. If log files are merged, `data_schema` must contain the columns."""
+        """Yield the columns of `target`. If log files are merged, `data_schema` must contain these columns."""
         if self.merged is not None:
             for rows in self.merged.rows():
                 yield rows.select(target.names)

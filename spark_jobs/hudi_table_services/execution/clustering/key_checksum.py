@@ -1,4 +1,4 @@
-"""Checksum over record keys, independent of their order, to verify that a rewrite kept all rows."""
+"""Compute a checksum of record keys, independent of their order, to verify that a rewrite kept all rows."""
 
 from dataclasses import dataclass
 

@@ -1,8 +1,8 @@
 """Rewrite the file slices of one clustering group into sorted files of even size.
 
-Rows keep their commit time, sequence number and key. To verify that no row was lost, the module counts the rows that it
-reads and computes a checksum of their keys. Then the module reads the written files back from storage, and compares
-their number of rows and their checksum.
+Rows keep their commit time, sequence number and key. The module counts the rows that it reads, and computes a checksum
+of their keys. Then the module reads the written files back from storage, and computes the number and the checksum of
+the written rows. `run.check_outcome` compares the two results, to verify that no row was lost.
 """
 
 import time
@@ -174,7 +174,10 @@ class Input:
 
 
 def merged_columns(job: RewriteJob, *names: str) -> pa.Schema:
-    """Return the schema with which a merge of log files yields only some of the columns."""
+    """Return the schema for `open_input` that has only the named columns, and those that a merge of log files needs.
+
+    For a copy-on-write table, whose inputs have no log files, return all columns.
+    """
     return job.data_schema if job.merging is None else job.merging.reading(job.data_schema, names).schema
 
 
@@ -244,7 +247,7 @@ def _all_rows(job: RewriteJob, source: Input) -> pa.Table | None:
 
 
 def _in_order(table: pa.Table, layout: Layout) -> Callable[[int, int], Iterator[pa.Table]]:
-    """Return a function that yields the rows between two positions of the order, in chunks."""
+    """Return a function that yields, in chunks, the rows between two positions in the order of the layout."""
     order = RowOrder.of(layout, table).indices(table) if layout.is_sorted else None
 
     def between(start: int, stop: int) -> Iterator[pa.Table]:
@@ -260,7 +263,7 @@ def write_output(job: RewriteJob, task: GroupTask, index: int, rows: Iterable[pa
 
     Args:
         index: index of the file among the task's files.
-        rows: rows in order: `KEPT_META_COLUMNS`, then the user's columns.
+        rows: rows of the file in their order, with `KEPT_META_COLUMNS` before the user's columns.
     """
     started = time.monotonic()
     number = task.first_number + index
@@ -308,7 +311,7 @@ def _released(head: deque[pa.Table], rest: Iterator[pa.Table]) -> Iterator[pa.Ta
 
 
 def _peek(rows: Iterable[pa.Table], max_entries: int) -> tuple[deque[pa.Table], Iterator[pa.Table], int]:
-    """Return the first tables with rows, the remaining tables, and the number of rows for which to size the filter.
+    """Return the first tables with rows, the remaining tables, and the expected number of rows for the bloom filter.
 
     Args:
         max_entries: number of rows beyond which the bloom filter does not grow. If the first tables do not contain all

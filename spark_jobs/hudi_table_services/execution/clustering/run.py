@@ -49,15 +49,15 @@ _FILTER_BYTES = 420 << 10
 because reading a filter costs almost nothing."""
 
 _BYTES_OF_AN_INPUT = 40 << 10
-"""Cost of opening a file and its columns, 2.5 ms, as an equivalent of written bytes."""
+"""Cost of opening a file and its columns: the number of bytes that a task writes in the same time, 2.5 ms."""
 
 _ARROW_BYTES_PER_BASE_FILE_BYTE = 3
-"""Low estimate of Arrow bytes per byte of a base file. A group that is too large for its task is rewritten again, in
-several tasks."""
+"""Low estimate of Arrow bytes per byte of a base file. A group that turns out to be too large for one task is then
+rewritten in several tasks."""
 
 
 RewriteGroups: TypeAlias = Callable[[RewriteJob, Sequence[GroupTask], str], list[GroupOutcome]]
-"""Function with the arguments of `rewrite_groups` without the session."""
+"""Function with the arguments of `rewrite_groups` except the session."""
 
 
 def rewrite_groups(
@@ -331,7 +331,7 @@ _ROWS_DIFFER_HINT = (
 
 
 def check_outcome(group: GroupTask, outcome: GroupOutcome) -> None:
-    """Raise ExecutionFailedError if rows were not read or not written."""
+    """Raise ExecutionFailedError if some rows were not read, or if the written rows differ from the read rows."""
     if outcome.read.rows != outcome.footer_rows:
         raise ExecutionFailedError(
             f"The job read {counted(outcome.read.rows, 'row')} for a group of partition {group.partition_path!r}, but "

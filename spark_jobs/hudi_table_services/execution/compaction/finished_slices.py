@@ -1,9 +1,9 @@
-"""Records of finished slices, so that the next attempt of a compaction need not write their base files again.
+"""Write and find records of finished slices, so that the next attempt of a compaction can use their base files.
 
 A task writes the record of its base file after its last check that its attempt still owns the plan. So a file that has
-a record is complete, and the task that wrote it never deletes it. Tasks of other attempts do not delete or overwrite it
-either, because each try of each task has its own file name. A file without a record may disappear at any time: its task
-deletes it if another attempt has taken the plan over.
+a record is complete, and the task that wrote the file never deletes it. Tasks of other attempts do not delete or
+overwrite the file either, because each try of each task has its own file name. A file without a record can disappear at
+any time: its task deletes it if another attempt has taken the plan over.
 """
 
 import hashlib
@@ -24,19 +24,22 @@ _WHAT = "record of a compacted file slice"
 
 
 def fingerprint_of(parts: Iterable[object]) -> str:
-    """Digest of everything that determines the rows of a new base file, and the instant that writes the file."""
+    """Return a digest of `parts`: all facts that determine the rows of a new base file, and the instant of the file."""
     return hashlib.sha256("\n".join(map(repr, parts)).encode()).hexdigest()
 
 
 def write_record(storage: Storage, folder: str, stat: WriteStat, fingerprint: str) -> None:
-    """Record that the file of this stat is complete. Replaces the record of an earlier file of the file group."""
+    """Record that the file of this write stat is complete. Replace the record of an earlier file of the file group."""
     content = {_FINGERPRINT: fingerprint, _STAT: json_record(stat)}
     path = _path(folder, FileGroupId(stat.partition_path, stat.file_id))
     storage.write(path, json.dumps(content).encode())
 
 
 def find_record(storage: Storage, folder: str, group: FileGroupId, fingerprint: str) -> WriteStat | None:
-    """Stat of the complete base file of an earlier attempt; None if there is none, or if its inputs were different."""
+    """Return the write stat of the base file that an earlier attempt completed.
+
+    Return None if there is no such file, or if that attempt had other inputs.
+    """
     try:
         content = storage.read(_path(folder, group))
         record = Untyped(decode_json_object(content, _WHAT), _WHAT)

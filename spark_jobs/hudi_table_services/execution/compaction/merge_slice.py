@@ -1,7 +1,8 @@
 """Merge the log files of one file slice into a new base file.
 
-Rows keep the meta columns of the version that wins; only the name of the file is new. To verify the new file, the
-module compares its number of rows with the number of changes, and reads its keys back from storage.
+A merged row keeps the meta columns of the winning version of the record, except for the file name, which is new. To
+verify the new file, the module reads its keys back from storage. Their checksum must be that of the written keys, and
+their number must be the number of rows that the merge expects.
 """
 
 import secrets
@@ -92,7 +93,7 @@ class SliceTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactedSlice:
-    """A new base file.
+    """Result of merging one file slice: a new base file, or the file of an earlier attempt.
 
     Attributes:
         number: as in `SliceTask`.
@@ -111,7 +112,7 @@ class CompactedSlice:
 
 
 def compact_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice:
-    """Merge one slice, on an executor. If an earlier attempt completed the same merge, its file is used.
+    """Merge one slice, on an executor. If an earlier attempt completed the same merge, use the file of that attempt.
 
     Raises:
         MalformedMetadataError, CorruptTableError: a log file is damaged.
@@ -147,7 +148,7 @@ def _fingerprint(job: CompactionJob, task: SliceTask, log: SliceLog) -> str:
 
 
 def _earlier(job: CompactionJob, task: SliceTask, fingerprint: str) -> WriteStat | None:
-    """Stat of a file that an earlier attempt completed; None if there is no such file, or if it is not intact."""
+    """Return the write stat of a file that an earlier attempt completed; None if there is no such intact file."""
     group = task.file_slice.file_group_id
     stat = find_record(job.storage, job.records_folder, group, fingerprint)
     if stat is None or not job.storage.exists(stat.path):
@@ -164,7 +165,7 @@ def _earlier(job: CompactionJob, task: SliceTask, fingerprint: str) -> WriteStat
         with open_base_file(job.storage, stat.path, stat.file_size_bytes) as file:
             return stat if file.metadata.num_rows == stat.num_writes else None
     except (CorruptTableError, ObjectNotFoundError):
-        return None  # for example, the attempt was killed while another one opened the file
+        return None  # the file is damaged, or has been deleted since the function found it
 
 
 def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice:
@@ -194,7 +195,7 @@ def _merge(job: CompactionJob, task: SliceTask, log: SliceLog) -> CompactedSlice
 def _write(
     job: CompactionJob, task: SliceTask, rows: Iterable[pa.Table], expected: int
 ) -> tuple[BaseFileSpec, BaseFileWriter]:
-    """Write the merged rows into a new base file, and read its keys back. A slice without rows has an empty file."""
+    """Write the merged rows into a new base file, and read its keys back. If no row is left, the file has no rows."""
     group, base = task.file_slice.file_group_id, task.file_slice.base_file
     spec = BaseFileSpec(
         base_file=BaseFile(
@@ -220,7 +221,7 @@ def _write(
 
 
 def _unique_token(task: SliceTask) -> WriteToken:
-    """Write token that no other try of any attempt has.
+    """Return a write token that no other try of a task has, in any attempt.
 
     All attempts use the same file id and instant, and a new Spark application counts its stages and its tasks from 0
     again. With equal names, a late task of a dead attempt could overwrite or delete a committed base file. So the stage
@@ -261,7 +262,10 @@ def _stat(
 
 
 def _log_facts(job: CompactionJob, task: SliceTask, merged: MergedSlice) -> dict[str, object]:
-    """Fields about the log files, under Hudi's names; without those that are 0 (HoodieCompactor, HoodieWriteStat)."""
+    """Return the write stat's fields about the log files, with Hudi's names (HoodieCompactor, HoodieWriteStat).
+
+    Leave out fields that are 0.
+    """
     facts = {
         "totalLogRecords": merged.blocks.record_count,
         "totalUpdatedRecordsCompacted": merged.changes.key_count,

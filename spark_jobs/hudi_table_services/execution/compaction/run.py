@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 
 _BYTES_OF_A_TASK = 80 << 10
-"""Cost of opening the files of a slice, as an equivalent of written bytes."""
+"""Cost of opening the files of a slice: the number of bytes that a task writes in the same time."""
 
 _TRIES = 2
-"""How often a task tries to merge its slice, if the error may be a short failure of the storage."""
+"""How often a task tries to merge its slice, if a retry can fix the error, such as a short failure of the storage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class FailedSlice:
 
 @dataclass(frozen=True, slots=True)
 class MergedSlices:
-    """Outcomes of all tasks, in their order."""
+    """Outcomes of all tasks, in the order of the tasks."""
 
     merged: tuple[CompactedSlice, ...]
     failed: tuple[FailedSlice, ...]
@@ -87,7 +87,10 @@ def sorted_outcomes(outcomes: Sequence[CompactedSlice | FailedSlice], what: str)
 
 
 def attempt_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice | FailedSlice:
-    """Merge one slice, on an executor. Return an error as a value, so that it does not end other tasks."""
+    """Merge one slice, on an executor. Return an error as a value, so that the error does not end other tasks.
+
+    Raise InstantVanishedError nevertheless, because then the other tasks have lost the plan, too.
+    """
     for tries_left in reversed(range(_TRIES)):
         try:
             return compact_slice(job, task)
@@ -100,7 +103,7 @@ def attempt_slice(job: CompactionJob, task: SliceTask) -> CompactedSlice | Faile
 
 
 def _weight(task: SliceTask) -> int:
-    """Cost of merging a slice, in the unit of `task_groups.group_tasks`."""
+    """Return the cost of merging a slice, in the unit of `task_groups.group_tasks`."""
     base = task.file_slice.base_file
     return (max(base.size_bytes, 0) if base is not None else 0) + task.log_bytes + _BYTES_OF_A_TASK
 

@@ -1,1 +1,1 @@
-"""Rows in the blocks of log files."""
+"""Read and write the rows in the blocks of log files."""

@@ -56,12 +56,12 @@ class AvroDataBlock:
         Args:
             wanted: columns of the result. A column that the block does not have is null.
             rows: numbers of rows, in any order; None for all rows in their order.
-            extra_columns: columns of the block that follow the wanted columns, with the types of the block.
+            extra_columns: names of further columns to return after the wanted columns, with the types of the block.
 
         Raises:
             MalformedMetadataError: a record is damaged.
             InvalidDataError: a value does not fit the type of a wanted column, or a missing column is not nullable.
-            InvalidRequestError: the types of a column of the block and of `wanted` cannot be converted.
+            InvalidRequestError: the type of a column of the block cannot be converted to its type in `wanted`.
         """
         extra = [field for field in self._schema.arrow if field.name in extra_columns]
         target = pa.schema([*wanted, *(field for field in extra if field.name not in wanted.names)])
@@ -79,7 +79,7 @@ class AvroDataBlock:
         except MalformedMetadataError as error:
             raise MalformedMetadataError(f"{self._what}: {error.message}") from error
         if not arrays:
-            # A table without columns has no number of rows, so decode one column that `conform_block` then leaves out.
+            # A table without columns has no number of rows, so add a column of nulls, which `conform_block` leaves out.
             arrays = {"": pa.nulls(len(starts))}
         return pa.table(arrays)
 

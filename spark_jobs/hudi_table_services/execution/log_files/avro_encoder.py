@@ -1,9 +1,9 @@
 """Encode rows as the content of an AVRO_DATA block, column by column.
 
-A record is the concatenation of its columns, and Arrow concatenates binary arrays row by row. So each column becomes
-one binary array per part: the branch of its union, the length of a string, the value. The Avro library takes 25
-microseconds of processor time for a record of 20 columns without inner values, this module 1.5 microseconds (100,000
-records of 213 bytes). A list and a map in each record add 7 microseconds.
+A record is the concatenation of its columns, and Arrow concatenates binary arrays row by row. So the module converts
+each column to one binary array for each part of its encoding: the branch of the union, the length of a string, the
+value. The Avro library takes 25 microseconds of processor time for a record of 20 columns without inner values, this
+module 1.5 microseconds (100,000 records of 213 bytes). A list and a map in each record add 7 microseconds.
 """
 
 from collections.abc import Iterator
@@ -36,7 +36,7 @@ def encode_avro_block(rows: pa.Table, schema: str) -> bytes:
 
     Raises:
         MalformedMetadataError: the schema has no meta columns or cannot be read, or the content would have 2 GiB.
-        InvalidDataError: a meta column is null, because Hudi fails on such rows; or a value does not fit its column.
+        InvalidDataError: a meta column is null, and Hudi fails on such rows; or a value does not fit its column.
         UnsupportedTableError: the schema has a type that this release does not read.
     """
     parsed = parse_block_schema(schema)

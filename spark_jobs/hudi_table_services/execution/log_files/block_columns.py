@@ -7,9 +7,9 @@ from hudi_table_services.execution.arrow_schema import conform
 
 
 def conform_block(rows: pa.Table, target: pa.Schema, what: str) -> pa.Table:
-    """Do the same as `conform`, and name the block in errors.
+    """Do the same as `conform`. If a type cannot be converted, name the block in the error.
 
-    A damaged schema of a block can have another type than the values, so the values do not fit the columns.
+    A possible reason is that the schema of the block is damaged, and states another type than that of the values.
 
     Args:
         what: name of the block.

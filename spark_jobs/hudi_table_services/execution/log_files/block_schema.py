@@ -1,4 +1,4 @@
-"""Avro schema in the header of a data block, and the Arrow types of its values.
+"""Parse the Avro schema in the header of a data block, and find the Arrow types of the block's values.
 
 A block may come from any writer, so it can have types that this project never writes: times, timestamps in
 milliseconds, decimals in `bytes`, and unions with null as the second branch.
@@ -147,7 +147,7 @@ def parse_block_schema(text: str) -> BlockSchema:
 
 
 class _Parser:
-    """Parses one document, which `bounded_schema` has accepted. Keeps the named types."""
+    """Parses one document, which `bounded_schema` has accepted. Keeps the named types, because later nodes use them."""
 
     def __init__(self) -> None:
         self._named: dict[str, AvroType] = {}

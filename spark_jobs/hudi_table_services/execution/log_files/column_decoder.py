@@ -58,7 +58,7 @@ def decode_columns(
 
 
 class _Cursor:
-    """Positions in all records. Columns must be read in their order."""
+    """Keeps one position in each record. The columns must be read in the order in which the records contain them."""
 
     def __init__(self, content: bytes, starts: Integers, ends: Integers) -> None:
         self._stream = io.BytesIO(content)

@@ -1,7 +1,7 @@
-"""Open a data block of either kind, and read its keys first.
+"""Open a data block of the type AVRO_DATA or PARQUET_DATA, and read its keys.
 
-A reader that merges a slice first needs only keys and ordering values of all rows. Later, it decodes the other columns,
-but only for the rows that are part of the result.
+To merge a slice, a reader at first needs only the keys and ordering values of all rows. Later, the reader decodes the
+other columns, but only for the rows that are part of the result.
 """
 
 from typing import TypeAlias
@@ -27,7 +27,8 @@ def open_data_block(block: LocatedBlock, content: bytes) -> DataBlock:
 
     Raises:
         MalformedMetadataError: the content is damaged, or an Avro block has no schema.
-        UnsupportedTableError: the block has no rows, or a column of a type that this release does not read.
+        UnsupportedTableError: blocks of this type contain no rows, or a column has a type that this release does not
+            read.
     """
     if block.block_type == BlockType.AVRO_DATA:
         return AvroDataBlock(content, block.schema, block.what)

@@ -1,7 +1,7 @@
-"""Deletes of a batch as contents of DELETE blocks.
+"""Encode the deletes of a batch as contents of DELETE blocks.
 
-A delete carries the ordering value of its row, so that readers can compare it with other versions of the record. All
-deletes of a block have ordering values of one type, because readers fail on blocks with several types.
+A delete carries the ordering value of its row, so that readers can compare the delete with other versions of the
+record. All deletes of a block have ordering values of one type, because readers fail on blocks with several types.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,10 @@ class DeleteOrdering:
     wrappers: Mapping[str, Wrapper]
 
     def values(self, rows: pa.Table) -> list[OrderingValue]:
-        """Ordering values of rows that are marked as deletes. A null of a single ordering column is unconditional."""
+        """Return the ordering values of rows that are marked as deletes.
+
+        If there is a single ordering column, a row with a null in this column is an unconditional delete.
+        """
         if not self.wrappers:
             return [UNCONDITIONAL] * rows.num_rows
         columns = [_wrapped(rows[name], wrapper) for name, wrapper in self.wrappers.items()]
@@ -43,7 +46,7 @@ UNORDERED = DeleteOrdering({})
 def delete_contents(
     keys: Sequence[str], partition_path: str, ordering: Sequence[OrderingValue]
 ) -> tuple[bytes, ...]:
-    """Contents of DELETE blocks: one for each type of ordering value, in order of the names of the types.
+    """Return the contents of DELETE blocks: one for each type of ordering value, sorted by the name of the type.
 
     Args:
         ordering: ordering value of each key.
@@ -62,7 +65,7 @@ def _wrapped(column: pa.ChunkedArray, wrapper: Wrapper) -> list[OrderingValue | 
 
 
 def _scalars(column: pa.ChunkedArray) -> list[Any]:
-    """Values as the wrappers contain them: numbers of days and microseconds for dates and timestamps."""
+    """Return the values as wrappers contain them: dates as days, and timestamps as microseconds, since 1970."""
     if pa.types.is_timestamp(column.type):
         column = pc.cast(pc.cast(column, pa.timestamp("us", column.type.tz)), pa.int64())
     elif pa.types.is_date(column.type):

@@ -20,7 +20,8 @@ class LogFileSpec:
     """One log file to be written.
 
     Attributes:
-        instant_time: requested time of the delta commit. In table version 6, the name contains another time.
+        instant_time: requested time of the delta commit. In table version 6, the name of the file contains another
+            time; see `LogFile`.
         schema: Avro schema of the rows with meta columns, for the headers of the blocks.
     """
 

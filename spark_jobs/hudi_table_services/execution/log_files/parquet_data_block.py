@@ -14,8 +14,8 @@ from hudi_table_services.model.schema import META_COLUMNS
 
 _SCHEMA_KEY = "parquet.avro.schema"
 _MOST_ROWS_PER_BYTE = 64
-"""Rows of real blocks have distinct keys, so there are fewer rows per byte. The limit refuses small files that would
-need much memory because they repeat one row."""
+"""Limit of rows per byte of a block. Real blocks have fewer rows per byte, because their keys are distinct. The limit
+refuses small files that would need much memory because they repeat one row."""
 
 
 class ParquetDataBlock:

@@ -1,1 +1,1 @@
-"""Merges of the log files of a file slice with its base file (merge-on-read)."""
+"""Merge the log files of a file slice with its base file (merge-on-read)."""

@@ -6,7 +6,7 @@ The changes are a table. It has one row for each base row that changes, and one 
 - ``deletes``: whether the base row is deleted.
 - ``block``, ``row``: position of the log row that replaces the base row, or that is appended.
 
-If rows are filled, there are three more columns:
+If the merge rule fills columns of a row with values of other rows, there are three more columns:
 
 - ``sources``: positions of the log rows that give the new row its values, see `FilledRows`.
 - ``base_place``: place of the base row among the sources: -1 before all log rows, 1 after all log rows, 0 if there is
@@ -44,7 +44,7 @@ NO_BASE_ROW = -1
 
 @dataclass(slots=True)
 class ChangeCounts:
-    """Numbers of keys in the log files, by their effect.
+    """Numbers of keys in the log files, by their effect on the base file.
 
     Attributes:
         replaced: base rows that log rows replace or fill.

@@ -1,4 +1,4 @@
-"""Combine the rows of a batch that have the same key, before a writer logs them."""
+"""Combine the rows of a batch that have the same key, before a task writes them into a log file."""
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +12,15 @@ from hudi_table_services.model.merging.merge_rule import MergeRule
 def combine_duplicates(rule: MergeRule, rows: pa.Table, fill: ColumnFill) -> pa.Table:
     """Combine the rows of each key into one row. Use the rule by which the table merges log rows with each other.
 
-    A row that is marked as a delete is treated as in a data block. If it wins, it stays as it is.
+    A row that is marked as a delete is treated like a marked row in a data block. If such a row wins, it is returned
+    unchanged.
 
     Args:
-        rows: rows in order of arrival; see `entries_of_rows` for the columns that decide.
+        rows: rows in order of arrival; see `entries_of_rows` for the columns that decide which row wins.
 
     Returns:
-        The rows in the order of the rows that win; `rows` itself if no key occurs twice.
+        One row for each key, in the order in which the winning rows occur in `rows`; `rows` itself if no key occurs
+        twice.
     """
     winners = merge_log_entries(rule, entries_of_rows(rule, rows, 0))
     if len(winners.keys) == rows.num_rows:

@@ -1,4 +1,4 @@
-"""Default values of columns, which a merge by `Fill.DEFAULTS` treats as values that were not given."""
+"""Find the default values of columns, which a merge with `Fill.DEFAULTS` treats like missing values."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from hudi_table_services.model.schema import META_COLUMNS, StructType
 
 
 def column_defaults(rule: MergeRule, schema_json: str, schema: StructType) -> Mapping[str, pa.Scalar]:
-    """The defaults of the columns that are not null, by the name of the column; empty if the rule does not need them.
+    """Return the default of each column whose default is not null, by column name; empty if the rule needs no defaults.
 
     Args:
         schema_json: Avro schema of the table.

@@ -1,4 +1,4 @@
-"""Log entries of delete blocks: ordering values of delete records, in the types of the table's ordering columns."""
+"""Convert the records of delete blocks to log entries, with ordering values in the types of the table's columns."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ _Values = tuple[Any, ...]
 def entries_of_delete_block(
     rule: MergeRule, content: bytes, block: int, ordering: pa.Schema, what: str
 ) -> pa.Table:
-    """Log entries of the records of a delete block.
+    """Return the log entries of the records of a delete block.
 
     Args:
         block: number of the block among the blocks of the slice, in merge order.
@@ -59,7 +59,7 @@ def entries_of_delete_block(
 
 
 def _values(rule: MergeRule, record: DeleteRecord, ordering: pa.Schema, what: str) -> _Values | None:
-    """Ordering values of a record, one for each ordering column; None if the record deletes unconditionally."""
+    """Return the ordering values of a record, one for each ordering column; None for an unconditional delete."""
     given = record.ordering
     if given is None or given.is_unconditional or not rule.ordering_fields:
         return None
@@ -68,7 +68,7 @@ def _values(rule: MergeRule, record: DeleteRecord, ordering: pa.Schema, what: st
     if fits:
         return tuple(None if member is None else member.value for member in members)
     if rule.order is MergeOrder.VERSION_6:
-        return None  # Hudi 0.15 compares only values of the class of the row's value
+        return None  # Hudi 0.15 compares an ordering value only if it has the class of the row's value
     columns = ", ".join(f"{field.name} ({field.type})" for field in ordering)
     raise UnsupportedTableError(
         f"{what}: a delete of the key {record.record_key!r} has an ordering value of the type {given.type_name}, but "
@@ -82,7 +82,7 @@ def _fits(member: OrderingValue | None, field: pa.Field) -> bool:
 
 
 def _storage_type(column_type: pa.DataType) -> pa.DataType:
-    """Type from which the value in a wrapper is cast to the type of the column."""
+    """Return the Arrow type in which the value of a wrapper is read, before it is cast to the type of the column."""
     if pa.types.is_timestamp(column_type):
         return pa.int64()
     if pa.types.is_date32(column_type):

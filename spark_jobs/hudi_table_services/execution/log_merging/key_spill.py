@@ -1,4 +1,4 @@
-"""Divide log entries and keys of a base file into buckets by the hashes of the keys, as Arrow IPC files."""
+"""Divide log entries and keys of a base file into buckets by the hashes of the keys. Buckets are Arrow IPC files."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -17,7 +17,8 @@ from hudi_table_services.hudi_format.murmur_hash import key_blocks
 
 BUCKET_COUNT = 32
 LARGEST_DEPTH = 3
-"""Maximum number of times that a bucket can be divided again."""
+"""How often the same log entries are divided at most: first into buckets, and then, if a bucket is still too large,
+into smaller buckets."""
 
 _FILTER_SIZE = 1 << 22
 _COMPRESSION = "lz4"
@@ -43,7 +44,7 @@ class KeySpill:
 
     @contextmanager
     def base(self, bucket: int) -> Iterator[Iterator[pa.Table]]:
-        """Open the keys of the base file that may be in the bucket's log entries, in file order."""
+        """Open, in file order, the keys of the base file that can also occur in the bucket's log entries."""
         with _opened(self.folder / f"base-{bucket}.arrow") as tables:
             yield tables
 

@@ -1,4 +1,4 @@
-"""Log entries: key, kind, ordering values and position of each record in the log files of a file slice.
+"""Build log entries: key, kind, ordering values and position of each record in the log files of a file slice.
 
 From these columns alone, a merge decides which rows win. So a merge reads the other columns for the winning rows only.
 """
@@ -70,9 +70,9 @@ def entries_of_deletes(
         block: number of the block among the blocks of the slice, in merge order.
         ordering: ordering values, one column for each ordering field, in the types of the table. Values of
             unconditional deletes are ignored.
-        is_unconditional: mask of the records that delete rows with any ordering value. These are the records whose
-            ordering value is null or ``IntWrapper(0)``. In tables of version 6, these are also the records whose
-            wrapper does not have the type of the ordering field.
+        is_unconditional: mask of the records that delete a row whatever ordering value the row has. These are the
+            records whose ordering value is null or ``IntWrapper(0)``. In tables of version 6, these are also the
+            records whose wrapper does not have the type of the ordering field.
     """
     kinds = np.full(len(keys), EntryKind.DELETE, dtype=np.int8)
     kinds[is_unconditional] = EntryKind.DELETE_ALWAYS
@@ -108,7 +108,7 @@ def _deleted_rows(rule: MergeRule, rows: pa.Table) -> Flags:
 
 
 def _always_deletes(rule: MergeRule, rows: pa.Table) -> Flags:
-    """Return the mask of the rows that, if they are marked as deletes, delete rows with any ordering value.
+    """Return the mask of the rows that, if marked as deletes, delete a stored row whatever its ordering value is.
 
     From version 8 on, these are the rows whose ordering value is null or equals Hudi's default, an integer 0
     (BufferedRecord.isCommitTimeOrderingDelete). In version 6, these are all rows if the payload fills columns

@@ -1,10 +1,10 @@
 """Merge the log entries of each key with each other.
 
 Entries are sorted by key and, for each key, in merge order. An entry *takes over* if it replaces the result of merging
-all earlier entries of its key. So the last entry that takes over wins. The module finds the entries that take over for
-all keys at once, with a running maximum of the ordering values. Only tables of version 6 need a loop, because in these
-tables a delete with an ordering value can make the maximum smaller. The loop visits only the keys that have such a
-delete and other entries.
+all earlier entries of its key. So the last entry that takes over wins. For all keys at once, the module finds the
+entries that take over, with a running maximum of the ordering values. Only tables of version 6 need a loop, because in
+these tables a delete with an ordering value can make the maximum smaller. The loop visits only the keys that have such
+a delete and other entries.
 """
 
 from dataclasses import dataclass

@@ -52,7 +52,7 @@ class MergedSlice:
     def row_count(self) -> int:
         """Return the number of merged rows, calculated from the number of base rows and the changes.
 
-        Only if all base rows take part in the merge.
+        The number is correct only if all base rows take part in the merge (`LogMerging.base_commits` is None).
         """
         stored: int = 0 if self.base is None else self.base.metadata.num_rows
         return stored - self.changes.counts.deleted + self.changes.counts.appended
@@ -83,7 +83,8 @@ def open_merged_slice(
     """Open the files of a slice, and find the changes that its log files make.
 
     Args:
-        data_schema: Arrow schema of the rows without meta columns. `SliceReading.data_columns` has some of the columns.
+        data_schema: Arrow schema of the rows without meta columns. To read only some of the columns, pass
+            `SliceReading.data_columns`.
         log: the blocks of the slice, if the caller has read them already.
 
     Raises:
@@ -141,7 +142,7 @@ def _open_base(storage: Storage, file_slice: FileSlice) -> AbstractContextManage
 def _base_keys(
     merging: LogMerging, data_schema: pa.Schema, base: pq.ParquetFile | None
 ) -> Iterator[pa.Table]:
-    """Keys and ordering values of the base rows, under the names of log entries."""
+    """Yield the keys and ordering values of the base rows, in columns with the names that log entries use."""
     if base is None:
         return
     wanted = key_schema(merging.rule, data_schema)

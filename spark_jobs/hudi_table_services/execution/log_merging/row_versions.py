@@ -1,8 +1,8 @@
-"""Find the stored rows of some keys of a file slice, as they are before and after a new log file.
+"""Find the rows of some keys of a file slice, as readers see the rows before and after a write adds a log file.
 
-An index of the metadata table needs both versions: whether a row exists, and the values of indexed columns. A write
-compares the two versions by the same rule by which readers merge the slice. So a late row that loses against the stored
-row changes no index.
+To update an index of the metadata table, a write must know whether each row exists before and after it, and the values
+of indexed columns at both times. The module merges the slice by the rule that readers use. So a late row that loses
+against the stored row changes no index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,8 +42,9 @@ class RowVersions:
     Attributes:
         before: the rows without the new log file.
         after: the rows with the new log file.
-        after_compaction: the rows with the new log file after a compaction of all other files of the slice. They can
-            differ from `after`, because a base file contains neither deletes nor the rows that lost against them.
+        after_compaction: the rows with the new log file if a compaction has first merged all other files of the slice.
+            These rows can differ from `after`, because the base file of the compaction contains neither deletes nor the
+            rows that lost against deletes.
     """
 
     before: pa.Table
@@ -67,12 +68,12 @@ class NewLog:
 def row_versions(
     storage: Storage, file_slice: FileSlice, reading: SliceReading, keys: pa.Array, new: NewLog
 ) -> RowVersions:
-    """Read the rows of these keys. Memory: all their versions in the slice, and one block.
+    """Read the rows of these keys. The function needs memory for all versions of these rows, and for one block.
 
     Args:
         file_slice: the slice to which the new log file is added.
-        reading: its merge rule does not fill columns.
-        keys: distinct keys; all keys of the new log file.
+        reading: how the slice is read. The merge rule must not fill columns.
+        keys: all keys of the new log file, each key once.
 
     Raises:
         MalformedMetadataError, UnsupportedTableError: see `read_slice_log` and `SliceBlocks.entries`.
@@ -104,7 +105,7 @@ class _Versions:
     rows: list[pa.Table] = field(default_factory=list)
 
     def base_rows(self, file_slice: FileSlice) -> pa.Table:
-        """The rows of the base file that have one of the keys."""
+        """Return the rows of the base file that have one of the keys."""
         return pa.concat_tables([self.reading.columns.empty_table(), *self._base_rows(file_slice)])
 
     def _base_rows(self, file_slice: FileSlice) -> Iterator[pa.Table]:
@@ -142,7 +143,7 @@ class _Versions:
         self.rows.append(self.reading.columns.empty_table())
 
     def merged(self, base: pa.Table) -> pa.Table:
-        """The rows of the slice after all blocks that were added."""
+        """Return the rows that result if all added blocks are merged with these rows of the base file."""
         if not any(found.num_rows for found in self.entries):
             return base
         rule = self.reading.rule

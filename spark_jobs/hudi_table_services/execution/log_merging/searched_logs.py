@@ -1,9 +1,9 @@
-"""Find keys of a batch in the log files of a slice, and whether the rows with these keys still exist.
+"""Find keys of a batch in the log files of a slice, and find out whether the rows with these keys still exist.
 
-A key of the base file may be deleted by a log file. A new row with this key must go to the same slice nevertheless:
-other writers find the key in the base file, and would update it there. If such a key has a row in another slice, only
-that row is updated. Log files may also have keys that are not in the base file: writers whose index finds keys in log
-files, such as those with a bucket index, add new keys to log files.
+A log file can delete the row of a key that the base file has. A new row with this key must still go to the same slice,
+because other writers find the key in the base file, and would update it there. If such a key has a row in another
+slice, only that row is updated. Log files can also have keys that are not in the base file: writers whose index finds
+keys in log files, such as those with a bucket index, add new keys to log files.
 """
 
 from dataclasses import dataclass
@@ -56,14 +56,14 @@ class FoundKeys:
 
 @dataclass(frozen=True, slots=True)
 class SearchedLogs:
-    """The log files of one slice, and the instants whose blocks count."""
+    """The log files of one slice, and the instants whose blocks readers see."""
 
     file_slice: FileSlice
     reading: LogReading
     visibility: Visibility
 
     def find(self, storage: Storage, keys: pa.Array, base: pa.Table) -> FoundKeys:
-        """Find keys. Memory: the log entries of these keys, and one block.
+        """Find keys. The method needs memory for the log entries of these keys, and for one block.
 
         Args:
             keys: distinct keys to look for.

@@ -1,4 +1,4 @@
-"""The blocks of one file slice: their log entries, and the rows of the data blocks that a merge needs."""
+"""Read the blocks of one file slice: all log entries, and later the rows of data blocks that a merge needs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -17,10 +17,10 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(slots=True)
 class SliceBlocks:
-    """Reads the blocks of a slice one after another; only one content is in memory at a time.
+    """Reads the blocks of a slice one after another, so that the content of only one block is in memory at a time.
 
     Attributes:
-        blocks: in merge order.
+        blocks: the blocks in merge order.
         data_schema: Arrow schema of the user's columns, in which the rows are returned.
         row_counts: number of records of each block, set while `entries` is consumed.
     """
@@ -70,12 +70,12 @@ class SliceBlocks:
 
 
 def ordering_schema(rule: MergeRule, data_schema: pa.Schema) -> pa.Schema:
-    """The ordering columns of the table, as columns that may be null."""
+    """Return the ordering columns of the table, all of them nullable."""
     return pa.schema([_nullable(data_schema.field(name)) for name in rule.ordering_fields])
 
 
 def key_schema(rule: MergeRule, data_schema: pa.Schema) -> pa.Schema:
-    """Record key and ordering columns of a base file."""
+    """Return the schema of the record key and the ordering columns of a base file."""
     return pa.schema([pa.field(RECORD_KEY, pa.string()), *ordering_schema(rule, data_schema)])
 
 

@@ -37,7 +37,7 @@ class MergeMemory:
     Attributes:
         budget_bytes: largest size of the log entries that a merge keeps in memory, in bytes of Arrow data. The peak
             of the whole merge is about five times as large, because of copies of the entries, row numbers, and as many
-            keys of the base file as there are keys in the log. Only the entries of a single key may exceed this size.
+            keys of the base file as there are keys in the log. Only the entries of a single key can exceed this size.
         folder: existing folder for spill files on a local disk. None means the system's folder for temporary files.
     """
 
@@ -112,7 +112,11 @@ def find_changes(
 
 
 def _joined(parts: list[pa.Table], column: str, start: int, stop: int) -> pa.Table | None:
-    """Return the rows of sorted parts whose value in a column is from `start` to below `stop`, sorted by this value."""
+    """Return the rows whose value in `column` is at least `start` and less than `stop`, sorted by this value.
+
+    Args:
+        parts: tables that are each sorted by `column`.
+    """
     found = []
     for part in parts:
         low, high = np.searchsorted(part[column].to_numpy(), [start, stop])

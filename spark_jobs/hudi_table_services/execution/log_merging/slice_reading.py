@@ -1,4 +1,4 @@
-"""How the slices of a merge-on-read table are read: the merge rule, the valid instants, and the columns."""
+"""Settings for reading the slices of a merge-on-read table: the merge rule, the visible instants, and the columns."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class LogMerging:
     """How the log files of a table are merged.
 
     Attributes:
-        visibility: the instants whose log blocks count.
+        visibility: the instants whose log blocks readers see.
         defaults: see `ColumnFill`; only for a rule that fills columns.
         base_commits: the commit times of the base rows that take part in the merge; None for all base rows.
         memory_bytes: Arrow bytes that the merge of one slice keeps in memory. Beyond this limit, the merge uses
@@ -32,11 +32,11 @@ class LogMerging:
     base_commits: frozenset[str] | None = None
 
     def reading(self, data_schema: pa.Schema, columns: Iterable[str] = ()) -> "SliceReading":
-        """Return how to read some columns of the merged rows.
+        """Return the settings for reading some columns of the merged rows.
 
         Args:
             data_schema: the user's columns of the table.
-            columns: top-level columns of the user. The record key may be among them, and is read in any case.
+            columns: names of the user's top-level columns to read. The record key is read even if it is not among them.
         """
         needed = {*columns, *row_columns(self.rule)}
         return SliceReading(self, pa.schema([column for column in data_schema if column.name in needed]))
@@ -44,7 +44,7 @@ class LogMerging:
 
 @dataclass(frozen=True, slots=True)
 class SliceReading:
-    """How some columns of the slices of a table are read.
+    """Settings for reading some columns of the slices of a table.
 
     Attributes:
         schema: the wanted columns of the user, in the types of the table, and the columns that a merge needs.
@@ -60,10 +60,10 @@ class SliceReading:
 
     @property
     def data_columns(self) -> pa.Schema:
-        """The columns of `schema`, which may be null."""
+        """The columns of `schema`, all of them nullable."""
         return pa.schema([column.with_nullable(True) for column in self.schema])
 
     @property
     def columns(self) -> pa.Schema:
-        """The record key and the columns of `schema`, which may be null."""
+        """The record key and the columns of `schema`, all of them nullable."""
         return pa.schema([pa.field(RECORD_KEY, pa.string()), *self.data_columns])

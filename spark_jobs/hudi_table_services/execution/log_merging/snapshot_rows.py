@@ -1,4 +1,4 @@
-"""Read rows of a table in this process: merged with log files, or only those of base files."""
+"""Read the rows of a table in this process: merged with the log files, or only from the base files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

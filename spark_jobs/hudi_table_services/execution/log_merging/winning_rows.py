@@ -1,7 +1,7 @@
-"""The log rows of a slice that become part of its merged rows: each data block is decoded at most once.
+"""Load the log rows that become part of the merged rows of a slice. Each data block is decoded at most once.
 
 The rows are kept in the order of the log, in memory or, beyond a limit, in Arrow IPC files that are mapped into memory.
-Base rows replace their winners by position, in any order.
+A merge takes the loaded rows by their positions in the log, in any order.
 """
 
 import tempfile
@@ -26,12 +26,12 @@ _PART_BYTES = 16 << 20
 
 
 class WinningRows:
-    """`LogRows` of a slice. Leave the `with` block to delete the spill files.
+    """The `LogRows` of one slice. The end of the `with` block deletes the spill files.
 
     Args:
-        blocks: its entries were read.
+        blocks: blocks of the slice. The caller must have read their entries.
         changes: the changes whose log rows are needed.
-        memory: beyond `budget_bytes` of rows, the rows are written into files below the folder.
+        memory: if the rows need more than `budget_bytes`, they are written into files below `folder`.
 
     Raises:
         MalformedMetadataError, UnsupportedTableError, InvalidDataError, InvalidRequestError: see `SliceBlocks.entries`.
@@ -67,7 +67,7 @@ class WinningRows:
             self._folder.cleanup()
 
     def take(self, blocks: Integers, rows: Integers) -> pa.Table:
-        """Rows at these positions, in this order."""
+        """Return the rows at these positions, in this order."""
         if not len(blocks):
             return self._target.empty_table()
         places = np.searchsorted(self._positions, self._starts[blocks] + rows)
@@ -88,7 +88,7 @@ class WinningRows:
         return in_parts.combine_chunks().take(pa.array(back))
 
     def _needed(self, changes: SliceChanges) -> Flags:
-        """Mask of the log records that are part of a merged row."""
+        """Return the mask of the log records that are part of a merged row."""
         needed = np.zeros(int(self._starts[-1]), dtype=bool)
         for part in (*changes.parts, *changes.appended):
             for block, row in _positions_in(part):
@@ -137,7 +137,7 @@ class WinningRows:
 
 
 def _positions_in(part: pa.Table) -> Iterator[tuple[Integers, Integers]]:
-    """Positions (blocks and rows) of the log rows that a part of the changes needs."""
+    """Yield the positions (blocks and rows) of the log rows that a part of the changes needs."""
     if SOURCES in part.column_names:
         for chunk in part[SOURCES].chunks:
             positions = chunk.flatten()

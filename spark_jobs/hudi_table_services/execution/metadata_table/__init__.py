@@ -1,1 +1,1 @@
-"""Facts about data files that the metadata table stores."""
+"""Collect the facts about data files that the metadata table stores."""

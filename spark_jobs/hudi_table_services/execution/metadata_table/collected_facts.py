@@ -55,7 +55,7 @@ class CollectedFacts:
         keys: Iterable[StagedKeys | None],
         secondary: Iterable[StagedSecondaryKeys] = (),
     ) -> "CollectedFacts":
-        """Collect the facts in the results of tasks.
+        """Collect the facts from the results of the tasks.
 
         Args:
             wanted: the facts that the tasks had to collect.
@@ -69,7 +69,7 @@ class CollectedFacts:
         )
 
     def only(self, file_groups: Collection[FileGroupId]) -> "CollectedFacts":
-        """Return the facts without the keys of file groups other than `file_groups`."""
+        """Return the same facts, but with the keys of only these file groups."""
         if self.keys is None:
             return self
         return replace(self, keys=tuple(each for each in self.keys if each.file_group_id in file_groups))

@@ -69,7 +69,7 @@ class DataFileReader:
     def statistics(self, files: Sequence[DataFile], columns: Collection[str]) -> list[FileStatistics]:
         """Return the statistics of each file, in the order of the files.
 
-        Most statistics are in the footer. Rows are read only for columns whose bounds the footer does not contain.
+        Most statistics are in the footer. Rows are read only for columns whose statistics the footer lacks.
 
         Args:
             columns: columns whose bounds are needed.

@@ -151,7 +151,10 @@ def _with_floating_bounds(
     counted: bool | None,
     is_java: bool,
 ) -> FileColumnRange:
-    """Add bounds to `known`. NaN is no bound: the bounds of a column with NaN are the bounds of its other values."""
+    """Add bounds to `known`. NaN is not a bound: the bounds of a column with NaN are the bounds of its other values.
+
+    If the footer has NaN as the upper bound, the greatest other value is unknown, so `max_value` is None.
+    """
     values = [value for pair in bounds if pair is not None for value in pair]
     numbers = [value for value in values if not math.isnan(value)]
     shows_nan = len(numbers) < len(values)

@@ -1,4 +1,4 @@
-"""Statistics of the rows in the data blocks of a log file.
+"""Compute statistics of the rows in the data blocks of a log file.
 
 The rows are encoded as Parquet in memory, so that the statistics are computed by the same code as those of base files.
 Deletes have no statistics: a log file that contains only deletes has no row, and so no statistics of any column.
@@ -28,9 +28,9 @@ _DATA = (BlockType.AVRO_DATA, BlockType.PARQUET_DATA)
 def log_statistics(
     storage: Storage, partition_path: str, file_name: str, columns: Collection[str]
 ) -> FileStatistics:
-    """Statistics of a log file on storage. The rows of one block at a time are in memory.
+    """Return the statistics of a log file on storage. The rows of only one block are in memory at a time.
 
-    In table version 6, blocks of writes that were rolled back count too, so the bounds may be wider than necessary.
+    In table version 6, blocks of writes that were rolled back count too, so the bounds can be wider than necessary.
 
     Raises:
         MalformedMetadataError, UnsupportedTableError: a block cannot be read, or has columns that the first block does
@@ -56,7 +56,7 @@ def log_statistics(
 def statistics_of_rows(
     partition_path: str, file_name: str, rows: Iterable[pa.Table], columns: Collection[str]
 ) -> FileStatistics:
-    """Statistics of rows that are written into a log file.
+    """Return the statistics of rows that are written into a log file.
 
     Args:
         rows: tables of rows, one for each data block. Later tables are converted to the types of the first one.
@@ -91,7 +91,7 @@ def statistics_of_rows(
 
 
 def _require_no_more_columns(path: str, found: pa.Schema, first: pa.Schema) -> None:
-    """Refuse a block with a column that the first block lacks: its values would be missing in the bounds."""
+    """Refuse a block with a column that the first block lacks, because the statistics would leave out the column."""
     added = sorted(set(found.names) - set(first.names))
     if added:
         raise UnsupportedTableError(

@@ -40,7 +40,8 @@ class IndexedSlice:
 
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Picklable function that writes the base file of the file group with this number. Executors may repeat a call."""
+"""Picklable function that writes records into the base file of the file group with the given number. Executors can
+repeat a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,8 +52,8 @@ class RecordIndexFiles:
         storage: the table.
         reading: how the slices are read; no columns except the record key are needed.
         group_count: number of file groups of the index.
-        groups_of_partition: for a partitioned record index, the file groups of each partition of the table: the first
-            number and the count. None for a record index of the whole table.
+        groups_of_partition: for a partitioned record index, maps each partition of the table to its file groups of the
+            index: the first number and the count. None for a record index of the whole table.
     """
 
     storage: Storage

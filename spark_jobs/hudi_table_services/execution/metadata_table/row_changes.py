@@ -57,7 +57,8 @@ class StagedRowChanges:
     """The keys that one task staged: for the record index, and for each secondary index whose entries change.
 
     Attributes:
-        depends_on_compaction: whether other keys are right as soon as a pending compaction of the file slice completes.
+        depends_on_compaction: whether the indexes need other keys as soon as a pending compaction of the file slice
+            completes.
     """
 
     keys: StagedKeys | None = None
@@ -132,7 +133,7 @@ class RowChangeStager:
     def replaced(self, before: pa.Table, after: pa.Table) -> None:
         """Stage the difference between the rows of some keys before and after the commit.
 
-        Unlike in `updated`, the tables may have different keys, and several rows with one key.
+        Unlike in `updated`, the tables can have different keys, and several rows with one key.
         """
         old, new = before[RECORD_KEY], after[RECORD_KEY]
         self._keys.add_deleted(_without(old, new))

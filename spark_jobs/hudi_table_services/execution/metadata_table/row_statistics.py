@@ -1,4 +1,4 @@
-"""Statistics of columns from rows: columns with NaN, and values that the footer of a file does not contain."""
+"""Compute statistics of columns from rows: which columns have NaN, and bounds that the footer of a file lacks."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import replace

@@ -28,7 +28,8 @@ _KEYS = pa.schema([("file_group", pa.int32()), ("key", pa.binary())])
 _SPARK_KEYS = "file_group int, key binary"
 
 WriteGroup = Callable[[int, Sequence[MetadataRecord]], WriteStat]
-"""Picklable function that writes the base file of the file group with this number. Executors may repeat a call."""
+"""Picklable function that writes records into the base file of the file group with the given number. Executors can
+repeat a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

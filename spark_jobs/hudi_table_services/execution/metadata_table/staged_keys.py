@@ -2,8 +2,8 @@
 
 Each task writes its keys into a file of the job's staging folder, and returns only the path and counts. If the tasks
 returned the keys themselves, the driver would need memory for all keys, and Spark limits the size of results. The
-staged rows of the input cannot replace these files: they do not contain the keys that a merge deletes, and a clustering
-may have no staged rows.
+staged rows of the input cannot replace these files, because the staged rows lack the keys that a merge deletes, and
+because a clustering can run without staged rows.
 
 A staged file is an Arrow IPC file. Each of its record batches contains the keys of one file group of the record index.
 So the driver processes one file group of the index at a time, and never has the keys of several file groups in memory.
@@ -69,7 +69,7 @@ class StagedKeys:
         path: staged file, relative to the base path.
         size_bytes: size of the staged file.
         file_group_id: the file group of the table.
-        group_count: number of file groups of the record index to which the keys are assigned.
+        group_count: number of file groups of the record index among which the keys are divided.
         batch_groups: for each record batch, the number of the file group of the record index.
         new_count, deleted_count: numbers of keys.
     """
@@ -83,7 +83,7 @@ class StagedKeys:
     deleted_count: int
 
     def batches_of(self, group: int, group_count: int) -> tuple[int, ...]:
-        """Return the indices of the record batches that may have keys of a file group of the record index."""
+        """Return the indices of the record batches that can have keys of a file group of the record index."""
         is_divided_alike = group_count == self.group_count
         return tuple(
             index for index, stored in enumerate(self.batch_groups) if stored == group or not is_divided_alike

@@ -1,9 +1,9 @@
-"""Statistics of a base file, collected while the file is written.
+"""Collect the statistics of a base file while the file is written.
 
-The footer contains all statistics except whether a column has NaN, and the bounds of long strings (see
-`footer_statistics`). The collector finds the missing statistics in the rows before the rows are written, so that no
-file is read again. In each row group, the collector computes the bounds of every floating-point column with NaN, and of
-every string or binary column whose longest value has more than 4,096 bytes.
+The footer contains all statistics except two: whether a column has NaN, and the bounds of long strings (see
+`footer_statistics`). The collector finds these two in the rows before the rows are written, so that no file is read
+again. In each row group, the collector computes the bounds of every floating-point column with NaN, and of every string
+or binary column whose longest value has more than 4,096 bytes.
 """
 
 from collections.abc import Iterable

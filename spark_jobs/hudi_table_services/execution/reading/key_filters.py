@@ -1,4 +1,4 @@
-"""Ask the bloom filter in the footer of a base file whether the file can have wanted record keys."""
+"""Check with the bloom filter in the footer of a base file whether the file can have wanted record keys."""
 
 from collections.abc import Collection
 
@@ -13,8 +13,8 @@ from hudi_table_services.hudi_format.footer import decode_key_footer
 def may_have_keys(file: pq.ParquetFile, keys: Collection[str]) -> bool:
     """Return whether the file may have one of the keys. True for a file without a readable bloom filter.
 
-    The key range of the footer is not used: Hudi compares keys by UTF-16 code units, and the ranges of row groups
-    exclude the same files.
+    The function does not use the key range in the footer, because Hudi compares keys by UTF-16 code units, and because
+    the column ranges of the row groups exclude the same files.
     """
     try:
         bloom = decode_key_footer(file.metadata.metadata or {}).bloom_filter()

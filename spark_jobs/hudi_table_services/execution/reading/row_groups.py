@@ -1,4 +1,4 @@
-"""Choose the row groups of a base file that may have rows that fulfil the conditions of a read, from its footer."""
+"""Choose, with the footer of a base file, the row groups that can have rows that fulfil the conditions of a read."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from hudi_table_services.model.reading.range_checks import excludes, only_nulls
 
 
 def wanted_row_groups(file: pq.ParquetFile, predicates: Sequence[ColumnPredicate]) -> list[int]:
-    """Return the numbers of the row groups that are read, in file order."""
+    """Return the numbers of the row groups that must be read, in file order."""
     numbers = range(file.metadata.num_row_groups)
     if not predicates:
         return list(numbers)

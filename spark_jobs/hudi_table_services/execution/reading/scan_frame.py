@@ -42,7 +42,7 @@ def scan_frame(
 
 
 def slice_groups(slices: Sequence[FileSlice], parallelism: int) -> list[tuple[FileSlice, ...]]:
-    """Divide slices into the groups that one Spark task reads each, so that all tasks take about as long."""
+    """Divide slices into groups, one for each Spark task, so that all tasks take about the same time."""
     weights = [_cost(each) for each in slices]
     return [tuple(slices[i] for i in group) for group in group_tasks(weights, parallelism)]
 

@@ -1,8 +1,9 @@
 """Read the rows of the file slices of a scan.
 
-A slice without log files is read by row groups: the footer excludes row groups, then the columns of the conditions are
-read, and the other columns only of row groups in which a row fulfils the conditions. A slice with log files is merged
-as a whole, because a row of a log file may replace, delete or complete any row of the base file.
+The module reads a slice without log files by row groups. It leaves out the row groups that, according to the footer,
+have no row that fulfils the conditions. In each of the other row groups, it first reads the columns of the conditions,
+and reads the columns of the result only if a row fulfils the conditions. A slice with log files is merged as a whole,
+because a row of a log file can replace, delete or complete any row of the base file.
 """
 
 from collections.abc import Iterator
@@ -35,14 +36,14 @@ _PARTITION_PATH, _FILE_NAME = META_COLUMNS[3], META_COLUMNS[4]
 
 @dataclass(frozen=True)
 class SliceReader:
-    """Reads slices of one scan. The driver sends it to the executors.
+    """Reads slices of one scan. The driver sends this reader to the executors.
 
     Attributes:
-        data_schema: all columns of the user in the table, in their types of today.
-        columns: the columns of the result; all of them may be null.
+        data_schema: all columns of the user in the table, with their current types.
+        columns: the columns of the result, all of them nullable.
         merging: how log files are merged; None to ignore log files.
         keys: the record keys that rows of the result can have; None if the conditions do not limit them.
-        gone: what happened to a file that does not exist any more, and what to do: two sentences for the user.
+        gone: two sentences for the user about a file that does not exist any more: what happened, and what to do.
     """
 
     storage: Storage
@@ -123,7 +124,7 @@ class SliceReader:
 
 
 def result_schema(data_schema: pa.Schema, names: tuple[str, ...] | None) -> pa.Schema:
-    """Return the columns of a result, which may be null: the meta columns and all columns, or the named columns."""
+    """Return the columns of a result, all of them nullable: the named columns or, if `names` is None, all columns."""
     whole = _with_meta(data_schema)
     return whole if names is None else pa.schema([whole.field(name) for name in names])
 
@@ -138,7 +139,10 @@ def _of_names(data_schema: pa.Schema, names: set[str]) -> pa.Schema:
 
 
 def _with_places(rows: pa.Table, file_slice: FileSlice) -> pa.Table:
-    """Add the meta columns that merged rows lack: the partition path, and the base file or the file group."""
+    """Add the meta columns that merged rows lack: partition path and file name.
+
+    If the slice has no base file, the file id takes the place of the file name.
+    """
     group, base = file_slice.file_group_id, file_slice.base_file
     place = group.file_id if base is None else base.file_name
     for name, text in ((_PARTITION_PATH, group.partition_path), (_FILE_NAME, place)):

@@ -1,4 +1,4 @@
-"""Run the source query of a load over rows that are not a file but a DataFrame."""
+"""Run the source query of a load over the rows of a DataFrame instead of the rows of source files."""
 
 import io
 import re
@@ -22,7 +22,8 @@ _COMBINES_ROWS = re.compile(
     r"(Aggregate|Window|GlobalLimit|LocalLimit|Offset|Distinct|Deduplicate|Except|Intersect|Sample)\b"
 )
 _MAY_READ_TWICE = re.compile(r"(Union|WithCTE|CTERelationDef)\b")
-"""Steps whose inputs may all read the source: each row of the source makes its own rows."""
+"""Matches steps that may have several inputs with rows of the source, because such a step does not combine a row of one
+input with a row of another."""
 
 _STEP = re.compile(r"\w+")
 _CTE = re.compile(r"CTERelationDef (\d+)")
@@ -32,7 +33,7 @@ _TREE = re.compile(r"[\s:+-]*")
 def query_rows(spark: "SparkSession", rows: "DataFrame", sql: str, *, row_by_row: bool) -> "DataFrame":
     """Return the result of a query over rows that the query calls ``source``.
 
-    Several queries over different rows may be open in one session.
+    Several queries over different rows can be open in one session.
 
     Args:
         row_by_row: refuse a query whose result for one row depends on the other rows.
@@ -99,7 +100,7 @@ def _lines_of_source(lines: Sequence[str], view: str) -> set[int]:
 
 
 def _below(lines: Sequence[str], number: int) -> list[int]:
-    """Return the numbers of the lines of the steps whose results the step of a line uses."""
+    """Return the numbers of all lines below a line in the tree of the plan. The step of the line uses their results."""
     depth, found = _depth(lines[number]), []
     for other in range(number + 1, len(lines)):
         if _depth(lines[other]) <= depth:

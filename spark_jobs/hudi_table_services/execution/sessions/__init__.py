@@ -1,1 +1,1 @@
-"""Spark sessions of jobs: local sessions, sessions of spark-submit, and sessions of a Spark Connect server."""
+"""Start and stop the Spark sessions of jobs: local sessions, and sessions of spark-submit or Spark Connect."""

@@ -1,10 +1,10 @@
 """Open and close sessions of a Spark Connect server. A job with such a session needs no JVM of its own.
 
 The driver's Python runs in this process, and the server runs the Spark tasks. Therefore the server needs the packages
-of the engine, but not the engine itself: each session uploads the engine as an artifact.
+on which the engine depends, but not the engine itself: each session uploads the engine as an artifact.
 
 The id of a session depends on the request, its job and its table. If the process of an earlier run was killed, the
-server may still run its tasks; the next run of the request finds that session and ends it.
+server can still run the tasks of that run. The next run of the request finds the session by its id, and ends it.
 """
 
 import io
@@ -193,13 +193,16 @@ def _listens(host: str, port: int) -> bool:
 
 
 def _session_ids(identity: str) -> Iterator[str]:
-    """Yield the ids of the sessions that the runs of a request use, in the order of use."""
+    """Yield the ids that each run of a request tries for its session, one after another."""
     for number in itertools.count():
         yield str(uuid.uuid5(_SESSIONS, f"{identity}/{number}"))
 
 
 def _open(remote: str, session_id: str) -> "SparkSession | None":
-    """Open the session with this id. Return None if another run used the id; end the Spark jobs of an earlier run."""
+    """Open the session with this id, or return None if another run has used the id.
+
+    If the server still has the session of an earlier run, end this session and its Spark jobs.
+    """
     from pyspark.sql import SparkSession
 
     with_parameters = remote.removesuffix(";") if ";" in remote else f"{remote.rstrip('/')}/"
@@ -244,7 +247,10 @@ def _apply(spark: "SparkSession", conf: Mapping[str, str]) -> None:
 
 
 def upload_engine(spark: "SparkSession") -> None:
-    """Upload the engine to a session, so that its Python workers can import the engine. Do this once per session."""
+    """Upload the engine to a session, so that the session's Python workers can import the engine.
+
+    Further calls for the same session do nothing.
+    """
     if spark in _WITH_ENGINE:
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -66,7 +66,7 @@ def start_session(settings: SessionSettings) -> "SparkSession":
 
 
 def stop_session(spark: "SparkSession") -> None:
-    """Stop the session. If this fails or is interrupted, the result of the job, which is over, does not change."""
+    """Stop the session after the end of a job. An error or an interrupt here does not change the result of the job."""
     try:
         if connect.is_connect(spark):
             connect.close_session(spark)
@@ -127,9 +127,9 @@ def _not_started(error: Exception) -> ExecutionFailedError:
 
 
 def _require_java() -> None:
-    """Refuse to start Spark without Java, because Spark's script then prints errors of the shell.
+    """Refuse to start Spark without Java, because without Java, Spark's start script prints errors of the shell.
 
-    Like the script, this function searches in `JAVA_HOME` or, if the variable is not set, on the PATH.
+    Like the script, this function searches for Java in `JAVA_HOME` or, if the variable is not set, on the PATH.
     """
     home = os.environ.get("JAVA_HOME", "")
     is_found = shutil.which("java", path=str(Path(home, "bin")) if home else None) is not None
@@ -148,14 +148,14 @@ def _require_java() -> None:
 
 
 def _has_spark_env() -> bool:
-    """Whether Spark's script runs a file spark-env.sh, which may set JAVA_HOME."""
+    """Whether Spark's script runs a file spark-env.sh, which can set JAVA_HOME."""
     home, folder = os.environ.get("SPARK_HOME", ""), os.environ.get("SPARK_CONF_DIR", "")
     folders = [Path(folder)] if folder else [Path(home, "conf")] if home else []
     return any((each / "spark-env.sh").is_file() for each in folders)
 
 
 def _set_worker_python() -> None:
-    """Make Spark's workers use this interpreter and this package. Spark's default is the `python3` of the path."""
+    """Make Spark's workers use this interpreter and this package. By default, Spark uses `python3` from the PATH."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     package_parent = str(Path(__file__).resolve().parents[3])
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]

@@ -1,1 +1,1 @@
-"""Execution of writes on Spark."""
+"""Execute writes on Spark."""

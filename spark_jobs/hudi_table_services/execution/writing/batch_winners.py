@@ -1,4 +1,4 @@
-"""Combine the rows of a batch that have the same key: for each key, the row that supersedes the others."""
+"""Find, for each key of a batch, the row that supersedes the other rows with the same key."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,10 @@ from hudi_table_services.model.merging.merge_rule import MergeRule
 
 
 def winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Integers:
-    """For each distinct key, the row with the largest ordering value; the later row if ordering values are equal."""
+    """Return for each distinct key the number of the row with the largest ordering value.
+
+    If several rows have this ordering value, return the number of the last of them.
+    """
     if distinct_count == len(codes):
         return np.arange(len(codes))
     repeated = np.bincount(codes, minlength=distinct_count)[codes] > 1
@@ -32,7 +35,7 @@ def winners(codes: Integers, distinct_count: int, ordering: pa.Table) -> Integer
 
 
 def winners_by_rule(rule: MergeRule, rows: pa.Table, keys: pa.Array) -> Integers:
-    """For each of these distinct keys, the row that wins by the rule of a merge-on-read table."""
+    """Return for each of these distinct keys the number of the row that wins by the rule of a merge-on-read table."""
     merged = merge_log_entries(rule, entries_of_rows(rule, rows, 0))
     found: Integers = merged.entries[ROW].to_numpy()[pc.index_in(keys, value_set=merged.keys).to_numpy()]
     return found

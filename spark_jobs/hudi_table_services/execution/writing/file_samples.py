@@ -59,7 +59,7 @@ def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:
 def stored_keys(
     storage: Storage, slices: Collection[FileSlice]
 ) -> tuple[tuple[FileGroupId, tuple[str, str]], ...]:
-    """Return file groups with the smallest and the greatest key of each, from the footers of some base files.
+    """Return some file groups, each with the smallest and the greatest key in the footer of its base file.
 
     Base files without a key range in the footer are left out.
     """

@@ -1,8 +1,8 @@
 """Look up the keys of a staged batch in the record index of the metadata table, in one Spark job.
 
-The result is a set of file groups. The base files of other file groups contain none of the keys, so the index lookup
-does not read them. A task receives some file groups of the record index, reads the keys of the batch, and looks up the
-keys that belong to its file groups.
+The result is a set of file groups. The base files of other file groups contain none of the keys, so the search in base
+files (`tagging`) leaves them out. A task receives some file groups of the record index, reads the keys of the batch,
+and looks up the keys that belong to its file groups.
 """
 
 import math
@@ -51,7 +51,8 @@ SearchResult = set[FileGroupId] | UnusableMetadataTable
 class IndexGroups(Protocol):
     """Some file groups of the record index, with consecutive numbers. The object can be pickled.
 
-    `storage.metadata_table.record_locations` implements this protocol, because `execution` does not read timelines.
+    The class that implements this protocol is in `storage.metadata_table.record_locations`, because the creation of its
+    objects needs the timeline of the table, which `execution` does not read.
     """
 
     @property
@@ -94,7 +95,10 @@ class IndexSearchTask:
 
 @dataclass(frozen=True, slots=True)
 class SearchedGroups:
-    """The file groups of the record index that may have the keys of some batches. A key's hash determines the group."""
+    """Some batches, and the file groups of the record index that can have their keys.
+
+    The hash of a key determines its file group in the index.
+    """
 
     batches: tuple[StagedBatch, ...]
     groups: IndexGroups
@@ -115,13 +119,13 @@ def search_record_index(
 ) -> SearchResult:
     """Return the file groups in which the record index locates keys of the batch, or why the index cannot be used.
 
-    Often, for example if the keys are random, the keys of a batch are in every live file group. A part of the keys then
-    suffices for this result, and the tasks do not look up the other keys. For a table with few file groups, the driver
-    first looks up some keys: if these keys are in all file groups, no Spark job is necessary.
+    Often, for example if the keys are random, every live file group has keys of the batch. In this case, some of the
+    keys suffice to find all live file groups, and the tasks do not look up the other keys. For a table with few file
+    groups, the driver first looks up some keys: if these keys are in all file groups, no Spark job is necessary.
 
     Args:
         batches: staged rows; each record batch occurs once.
-        live: file groups with a live base file. Other file groups may be missing in the result.
+        live: file groups with a live base file. Other file groups can be missing in the result.
     """
     probed = probe_record_index(storage, batches, index, frozenset(live))
     if probed is not None:

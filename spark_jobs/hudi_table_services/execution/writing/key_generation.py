@@ -1,7 +1,8 @@
 """Generate the record keys and partition paths of Arrow tables, equal to those of Hudi's upsert on Spark.
 
-Follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed values. For
-speed, the module processes rows only with Arrow kernels, and builds a partition path once per distinct value.
+The module follows KeyGenUtils and BuiltinKeyGenerator of Hudi 0.15 and 1.2; docs/key-generators.md has the observed
+values. For speed, the module processes rows only with Arrow kernels, and builds a partition path once per distinct
+value.
 """
 
 import re
@@ -223,7 +224,10 @@ def _text_of_date(values: pa.ChunkedArray | pa.Array, field: Field) -> pa.Chunke
 def _text_of_timestamp(
     values: pa.ChunkedArray | pa.Array, field: Field, zone: str
 ) -> pa.ChunkedArray | pa.Array:
-    """Truncate to milliseconds and format as ``java.sql.Timestamp.toString``: 1 to 3 decimals, no further zeros."""
+    """Truncate to milliseconds, and format like ``java.sql.Timestamp.toString``: 1 to 3 decimals.
+
+    Trailing zeros after the first decimal are left out.
+    """
     _check_range(values, field, _GREGORIAN_START_US)
     millis = pc.divide(pc.cast(values, pa.int64()), 1000)
     local = pc.local_timestamp(pc.cast(millis, pa.timestamp("ms", tz=zone)))

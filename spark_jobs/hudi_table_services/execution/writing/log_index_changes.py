@@ -1,11 +1,13 @@
 """Stage how a new log file of a slice changes the record index and the secondary indexes of the metadata table.
 
 As in Hudi, an update changes no entry of the record index, a delete removes the entry, and a row whose key an earlier
-log file has deleted gets an entry again. A delete with an ordering value may lose against the stored row, whose entry
-must stay. Therefore the module compares the rows before and after the log file if it cannot be sure of the result.
+log file has deleted gets an entry again. A delete with an ordering value can lose against the stored row; the entry of
+this row must then stay. Therefore, if the incoming rows alone do not determine the changes, the module compares the
+rows before and after the log file.
 
-A late row whose key an earlier log file has deleted loses. If a pending compaction merges the delete, the row wins as
-soon as the compaction completes, but compactions change no index. The module reports such a case.
+A late row loses if an earlier log file has deleted its key. But if a pending compaction merges this delete into the
+base file, the row wins as soon as the compaction completes. The index would then need another entry, but compactions
+change no index. The module reports such a case (`StagedRowChanges.depends_on_compaction`).
 """
 
 from dataclasses import replace
@@ -38,7 +40,7 @@ def stage_log_changes(
 
     The stored rows are read only if the incoming rows do not determine the changes: if the table has a secondary index,
     if a delete has an ordering value, if an earlier log file has deleted the row of an update, or if a row with a new
-    key is added to a slice with log files, which may have a delete of the key with a larger ordering value.
+    key is added to a slice with log files, which can have a delete of the key with a larger ordering value.
 
     Args:
         incoming: the staged changes of the slice.

@@ -56,8 +56,8 @@ class LogSettings:
             fails on such rows.
         delete_ordering: ordering values of rows that are marked as deletes.
         data_block: `BlockType.AVRO_DATA` or `BlockType.PARQUET_DATA`.
-        max_block_bytes: size of a data block, in bytes of the rows in memory, from which on the next rows begin a new
-            block of the same file.
+        max_block_bytes: approximate limit of the size that the rows of one data block have in memory. Further rows go
+            to the next block of the same file.
         has_record_stats: whether the write stat has the empty field ``recordsStats``, as in table version 6.
     """
 
@@ -138,7 +138,7 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
 
 
 def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict[str, object]:
-    """Fields that only the write stats of log files have (HoodieDeltaWriteStat)."""
+    """Return the fields that only the write stats of log files have (HoodieDeltaWriteStat)."""
     fields: dict[str, object] = {
         "logVersion": log_file.version,
         "logOffset": 0,
@@ -149,7 +149,7 @@ def _log_fields(log_file: LogFile, logs: LogSettings, target: LogTarget) -> dict
 
 
 def _incoming(job: WriteJob, task: WriteTask) -> pa.Table:
-    """The staged changes of the slice, and its new rows."""
+    """Return the staged changes of the slice, and its new rows."""
     reader = StagedReader(job.storage)
     changes = [reader.read(batch) for batch in task.changes]
     table = pa.Table.from_batches([*changes, *reader.iter_rows(task.inserts)])
@@ -160,7 +160,7 @@ def _incoming(job: WriteJob, task: WriteTask) -> pa.Table:
 def _changes(
     job: WriteJob, logs: LogSettings, task: WriteTask, table: pa.Table
 ) -> tuple[pa.Table, list[str], list[OrderingValue]]:
-    """Rows for data blocks with their meta columns, and the keys of deletes with their ordering values."""
+    """Return the rows for data blocks with their meta columns, and the keys of deletes with their ordering values."""
     kinds = without_flags(table[CHANGE_COLUMN].to_numpy())
     soft, hard = _where(table, kinds == Change.DELETE), _where(table, kinds == Change.DELETE_ALWAYS)
     keys: list[str] = [*soft[KEY_COLUMN].to_pylist(), *hard[KEY_COLUMN].to_pylist()]
@@ -182,7 +182,7 @@ def _where(table: pa.Table, mask: Flags) -> pa.Table:
 
 
 def _records(job: WriteJob, task: WriteTask, rows: pa.Table) -> pa.Table:
-    """The rows as a data block stores them. As in Hudi, the column of the file name contains the id of the group."""
+    """Return the rows as a data block stores them. As in Hudi, the column of the file name contains the file id."""
     count = rows.num_rows
     commit_time, sequence = new_record_columns(rows, job.instant_time, str(task.number), 0)
     columns = {

@@ -24,7 +24,7 @@ class Change(IntEnum):
     DELETE = 1
     """A soft delete (``_hoodie_is_deleted``). As for an update, its ordering value is compared with the stored one."""
     DELETE_ALWAYS = 2
-    """A hard delete, or the deletion of a stored row that moves to another partition. Ordering values do not count."""
+    """A hard delete, or the deletion of a stored row that moves to another partition. Ordering values are ignored."""
 
 
 DELETED_ELSEWHERE = 4
@@ -64,9 +64,9 @@ class RowWatcher(Protocol):
     columns: tuple[str, ...]
 
     def inserted(self, rows: pa.Table) -> None:
-        """Receive the rows that stay in this file group although their changes have the flag `DELETED_ELSEWHERE`.
+        """Receive the rows whose changes have the flag `DELETED_ELSEWHERE`, unless the merge deletes them.
 
-        The merge may or may not have updated these rows.
+        The method receives these rows whether or not the merge updates them.
         """
 
     def deleted(self, rows: pa.Table) -> None:
@@ -84,7 +84,7 @@ class Merger:
             columns and the three meta columns, sorted by base row.
         ordering_fields: columns to compare, first to last, if event time determines which row wins; empty if incoming
             rows always win.
-        watcher: receives the rows of each batch that the merge changes.
+        watcher: receives, for each batch, the rows that the merge changes.
     """
 
     def __init__(

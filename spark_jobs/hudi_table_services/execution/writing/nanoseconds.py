@@ -96,9 +96,9 @@ def read_with_nanoseconds(
 ) -> "tuple[SparkSession, DataFrame]":
     """Read a Parquet source, and convert these columns to timestamps in microseconds, without rounding up.
 
-    The function reads the source in a new session, because Spark has no reader option for the conversion. With Spark
-    Connect, the function uses the given session instead, because that session belongs to this job alone, and the job
-    reads only one source.
+    The function reads the source in a new session, because Spark has no reader option for nanoseconds, but only a
+    property of the session. With Spark Connect, the function uses the given session instead, because that session
+    belongs to this job alone, and the job reads only one source.
 
     Args:
         columns: the result of `nanosecond_columns`.

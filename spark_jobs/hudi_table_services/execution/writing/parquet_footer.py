@@ -70,7 +70,8 @@ class ParquetFooter:
     def null_counts(self, paths: Iterable[str]) -> dict[str, int]:
         """Return how many rows of the file have no value in a column, or in a struct member at a dotted path.
 
-        The result lacks a path if the file has no such value in each row, or if a row group has no statistics about it.
+        The result leaves out paths that the file lacks, paths inside lists and maps, and paths about which a row group
+        has no statistics.
         """
         schema = self.metadata.schema
         columns = {schema.column(index).path: index for index in range(len(schema))}
@@ -94,7 +95,7 @@ class ParquetFooter:
 
 
 def read_parquet_footer(file: SourceFile) -> ParquetFooter:
-    """Read the footer of a source file. Needs pyarrow, which Airflow workers without the extra `engine` lack.
+    """Read the footer of a source file. This needs pyarrow, which Airflow workers without the extra `engine` lack.
 
     Raises:
         InvalidRequestError: the file is not a Parquet file.

@@ -1,4 +1,8 @@
-"""Tag and route a staged batch in two Spark jobs. Each row becomes a change of a file group or an insert."""
+"""Tag and route a staged batch in two Spark jobs.
+
+The first job finds the stored rows that have keys of the batch (`tagging`). The second job assigns each row of the
+batch to the changes of a file group or to the inserts (`routing`).
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -143,7 +147,7 @@ class RecordIndex:
 
         Args:
             slices: live file slices that may have keys of the batch.
-            visibility: the instants whose log blocks count.
+            visibility: the instants whose log blocks readers see.
             key_ranges: maps the paths of base files to their smallest and greatest keys. Files with unknown ranges are
                 missing.
         """

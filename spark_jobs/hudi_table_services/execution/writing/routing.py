@@ -114,7 +114,7 @@ class _RowTags:
         return replace(self.where(cut), rows=self.rows[cut] - first_row)
 
     def where(self, kept: Flags | Integers) -> "_RowTags":
-        """The tags that a mask or an array of positions selects."""
+        """Return the tags that a mask or an array of positions selects."""
         return _RowTags(
             self.rows[kept],
             self.targets[kept],
@@ -124,11 +124,13 @@ class _RowTags:
         )
 
     def of_existing_rows(self, comes_back: Flags) -> "_RowTags":
-        """The tags of stored rows that exist; for an incoming row without such a tag, its first other tag.
+        """Return the tags of stored rows that no log file has deleted.
+
+        For an incoming row without such a tag, return the first tag of a deleted row.
 
         Args:
-            comes_back: mask of the tags with which a row may come back to the slice that has its key in the base file,
-                although the row exists in another partition.
+            comes_back: mask of the tags of `_Router._comes_back`. If a log file has deleted the stored row of such a
+                tag, the first such tag of each incoming row is returned, too.
         """
         if not self.deleted.any():
             return self
@@ -195,7 +197,7 @@ class _Router:
             self._write_inserts(picked, staged.partition_path, None if numbers is None else numbers[insert])
 
     def _index_buckets(self, rows: pa.RecordBatch, tags: _RowTags) -> Integers | None:
-        """Buckets of the rows, after checking those of matched rows; None if the table has no bucket index."""
+        """Return the index buckets of the rows, and check those of matched rows; None if there is no bucket index."""
         if self._rules.buckets is None:
             return None
         keys = rows.column(KEY_COLUMN)
@@ -230,8 +232,9 @@ class _Router:
     def _comes_back(self, staged: StagedBatch, tags: _RowTags, deleted: Flags) -> Flags:
         """Return the mask of the tags of rows that move back to a slice of their own partition.
 
-        The base file of this slice still has the key, and a log file deleted the row when it moved away. In a new file
-        group, the key would be in two base files of the partition, and Hudi would update both rows.
+        The base file of this slice still has the key, and a log file deleted the row when the row moved away. If the
+        row came back to a new file group instead, two base files of the partition would have the key, and Hudi would
+        update both rows.
         """
         if not self._rules.moves_rows or self._rules.deletes or self._rules.drops_existing:
             return np.zeros(len(tags.rows), dtype=bool)

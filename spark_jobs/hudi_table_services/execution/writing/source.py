@@ -82,7 +82,7 @@ def invalid_query(error: Exception) -> InvalidRequestError:
 
 
 def _missing_file_system(where: str, error: Exception) -> InvalidRequestError:
-    """Return the error about a source whose file system Spark has not, such as S3 without the package hadoop-aws."""
+    """Return the error about a source whose file system Spark does not have, such as S3 without hadoop-aws."""
     hint = "Add the package of the file system to Spark, with --conf spark.jars.packages=…"
     if where.startswith(("s3://", "s3a://", "s3n://")):
         path = f"s3a://{where.partition('://')[2]}"
@@ -132,7 +132,7 @@ def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":
     """Cast timestamps without time zone to timestamps with time zone, as times in Spark's session time zone.
 
     Args:
-        columns: columns of the frame with the wanted types. Only timestamps differ from the columns of the frame.
+        columns: columns of the frame with the wanted types. Only timestamps can have other types than in the frame.
     """
     from pyspark.sql.types import StructType as SparkStructType
 
@@ -171,7 +171,7 @@ def is_user_error(error: Exception) -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """Return the line of an error that has Spark's message."""
+    """Return the line of the error's text that contains Spark's message."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     # The first line of a Py4J error names the call; the second line has Java's message.
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):

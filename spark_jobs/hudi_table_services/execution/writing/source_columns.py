@@ -41,7 +41,7 @@ _JSON_OPTIONS = {
     "primitivesasstring",
     "samplingratio",
 }
-"""Options of JSON files, in lower case, under which each line must be a document."""
+"""Options of JSON files, in lower case. If no other options are set, each line of a file must be a document."""
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
 _BRACKETS = {"{": "}", "[": "]"}
 _SHOWN_CHARACTERS = 60
@@ -80,7 +80,7 @@ class SourceColumns:
 
 
 def chooses_files(source: SourceSpec) -> bool:
-    """Whether reader options choose among the files of the source, so that Spark may leave out the first file."""
+    """Whether reader options choose among the files of the source, so that Spark can leave out the first file."""
     return not _FILTERS.isdisjoint(name.lower() for name in source.options)
 
 
@@ -132,7 +132,10 @@ def _parquet_columns(file: SourceFile) -> SourceColumns:
 
 
 def _with_partition_columns(found: SourceColumns, added: Sequence[str]) -> SourceColumns:
-    """Add the columns in the names of folders. Such a column replaces a column of the file, even in another case."""
+    """Add the columns in the names of folders. Such a column replaces the column of the file with the same name.
+
+    Two names that differ only in case count as the same name.
+    """
     by_lower_case = {name.lower(): name for name in added}
     names = tuple(by_lower_case.pop(name.lower(), name) for name in found.names)
     reason, types = found.reason, found.types
@@ -167,7 +170,7 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
     if lines[0].startswith("\ufeff") or quote * 2 in lines[0]:
         return f"the first line of {file.uri} has a byte order mark or repeated quotes"
-    # Each line is parsed alone, because a value contains no line break in the mode that these options describe.
+    # Each line is parsed alone, because with the options of `_CSV_OPTIONS`, a value contains no line break.
     read = (csv.reader([line], delimiter=separator, quotechar=quote) for line in lines)
     names, *rows = (tuple(next(line, [])) for line in read)
     first_row: tuple[str, ...] = ()
@@ -193,7 +196,7 @@ def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
     """Return the names that Spark gives to the columns of a CSV file with a header (CSVUtils.makeSafeHeader).
 
     An empty name, or a name that equals `null_value`, becomes ``_c<position>``. If several names are equal or differ
-    only in case, each of them gets its position as a suffix. A name that equals `null_value` counts as such a name.
+    only in case, each of them gets its position as a suffix. Names that equal `null_value` are compared, too.
     """
     count = Counter(name.lower() for name in names)
     return tuple(
@@ -214,7 +217,8 @@ def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:
 def _json_columns(file: SourceFile) -> SourceColumns | str:
     """Return the names of all members if the file is small and each of its lines is a JSON object, or else a reason.
 
-    The result can contain names that Spark drops, because all their values are empty objects. No name is missing.
+    The result contains all names that Spark finds, and can contain names that Spark drops because all their values are
+    empty objects.
     """
     name = file.stored.path.lower()
     if file.stored.size_bytes >= _READ_BYTES or name.endswith(_COMPRESSED):
@@ -257,7 +261,7 @@ def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
 
 
 def _refuse_binary(start: bytes, file: SourceFile) -> None:
-    """Refuse a file of text that begins as a file of a binary format. Spark would read its bytes as characters."""
+    """Refuse a file that begins like a file of a binary format, because Spark would read its bytes as characters."""
     for magic, name in _MAGIC.items():
         if start.startswith(magic):
             raise InvalidRequestError(
@@ -272,7 +276,7 @@ def _first_lines(file: SourceFile) -> Sequence[str]:
     Return no line if the first line is too long, is not UTF-8, or is compressed by a codec other than gzip.
 
     Raises:
-        InvalidRequestError: the file is a file of a binary format.
+        InvalidRequestError: the file has a binary format.
     """
     name = file.stored.path.lower()
     try:

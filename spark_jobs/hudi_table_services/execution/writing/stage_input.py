@@ -110,7 +110,7 @@ def _stage_part(spec: StagingSpec, batches: Iterator[pa.RecordBatch]) -> tuple[i
 
 
 def _task_partition() -> int:
-    """Return the number of the Spark partition, which determines the order of the rows, whichever task ends first."""
+    """Return the number of the Spark partition. Rows are ordered by this number, in whatever order the tasks end."""
     from pyspark import TaskContext
 
     context = TaskContext.get()

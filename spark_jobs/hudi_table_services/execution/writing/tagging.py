@@ -43,7 +43,7 @@ _TAG_SCHEMA = pa.schema(
         pa.field("deleted", pa.bool_()),
     ]
 )
-"""A tag: a row of a staged file, and where the table has its key.
+"""Columns of a tag, which records a row of a staged file and the place of the row's key in the table.
 
 - ``base_row``: row number in the base file; -1 if only log files have the key.
 - ``loses``: whether the stored row stays although the incoming row would move to another partition.
@@ -55,7 +55,7 @@ SUPERSEDED = -1
 
 @dataclass(frozen=True, slots=True)
 class BaseFileRef:
-    """A live base file, with the log files of its slice, that may have keys of the batch.
+    """A live base file that may have keys of the batch, with the log files of its slice.
 
     Attributes:
         path: path of the base file; empty if the slice has only log files.
@@ -82,13 +82,13 @@ class TagTask:
         base_files: files to search. The targets of a job are the list of all base files that the job searches; a tag
             contains the position of its file in this list.
         first_target: position of the first of `base_files` in the job's list of targets.
-        combine: whether to report also the rows that other rows of the batch supersede. A task without base files
-            reports only these rows.
+        combine: whether the task also reports the rows that other rows of the batch supersede. A task without base
+            files reports only these rows.
         bucket, bucket_count: hash bucket of the keys to look up, and number of buckets. Buckets limit the memory.
         ordering_fields: columns that decide between rows with the same key, first to last; if the values are equal, the
             later row wins.
-        rule: rule by which a merge-on-read table combines rows; `ordering_fields` then are the columns that the rule
-            needs. None compares `ordering_fields`.
+        rule: rule by which a merge-on-read table combines rows. With a rule, `ordering_fields` contains the columns
+            that the rule needs. If the rule is None, the task compares `ordering_fields`.
         use_footers: whether to skip files by key range and bloom filter (BLOOM index).
         compares_moves: whether a row that would move to another partition is first compared with the stored row, to
             decide which of the two rows wins (global index with `update.partition.path`).
@@ -130,7 +130,7 @@ class _Tags:
     deleted: list[Flags] = field(default_factory=list)
 
     def add(self, rows: Integers, target: int, hits: "_Hits | None" = None) -> None:
-        """Add tags. Without hits, the rows are superseded."""
+        """Add tags. If `hits` is None, the tags record that the rows are superseded."""
         count = len(rows)
         nothing = np.zeros(count, dtype=bool)
         self.rows.append(rows)

@@ -61,8 +61,8 @@ def assign_tasks(
 
     So each write bucket gets exactly the planned number of rows. If `log_target` is given, a task that only changes
     rows writes a log file; a task that also appends rows writes a base file. With a bucket index, every task for an
-    existing file group writes a log file, in which the index finds new keys. The tasks are sorted by bytes, the largest
-    first, so that the tasks that finish last are small.
+    existing file group writes a log file, because this index also finds new keys in log files. The tasks are sorted by
+    bytes, the largest first, so that the tasks that finish last are small.
     """
     slices = {s.file_group_id: s for s in snapshot.all_slices}
     inserts, changes = _by_destination(batches)
@@ -82,7 +82,7 @@ def _as_log(task: WriteTask, log_target: LogTargets | None, *, appends: bool) ->
     """Let the task write a log file if the file group exists.
 
     Args:
-        appends: whether the log file may also have rows with new keys.
+        appends: whether a log file may also contain rows with new keys.
     """
     if log_target is None or task.current is None or (task.inserts and not appends):
         return task
@@ -94,7 +94,7 @@ def _as_log(task: WriteTask, log_target: LogTargets | None, *, appends: bool) ->
 def _by_destination(
     batches: Sequence[StagedBatch],
 ) -> tuple[dict[tuple[str, int | None], list[StagedBatch]], dict[FileGroupId, list[StagedBatch]]]:
-    """Inserts by partition path and index bucket, and changes by file group."""
+    """Return the inserts by partition path and index bucket, and the changes by file group."""
     inserts: dict[tuple[str, int | None], list[StagedBatch]] = defaultdict(list)
     changes: dict[FileGroupId, list[StagedBatch]] = defaultdict(list)
     for batch in batches:

@@ -1,6 +1,6 @@
-"""Read the first values of columns that Spark reads as strings, to find out whether they are strings.
+"""Read the first values of columns that Spark reads as strings, to find out whether the values have another type.
 
-`count_unread_texts` counts the values because of which Spark reads a column as strings.
+`count_unread_texts` counts the values that do not have the other type, and so make Spark read a column as strings.
 """
 
 import logging

@@ -45,7 +45,7 @@ class CompareTask:
         folder: staging folder for the rows that are not equal.
         data_schema: Arrow schema of the user's columns in the writer schema.
         current: slice that contains the stored rows.
-        changes: routed batches with rows that change this file group.
+        changes: staged batches with rows that change this file group.
     """
 
     storage: Storage
@@ -115,7 +115,7 @@ def compare(task: CompareTask) -> ComparedRows:
     """Compare the changes of one file group with its base file, on an executor."""
     base_file, path = task.current.base_file, task.current.base_file_path
     if base_file is None or path is None or task.current.log_files:
-        # With log files, the base file may not contain the current version of a row.
+        # With log files, the base file does not always contain the current version of a row.
         return ComparedRows(task.changes, 0)
     reader = StagedReader(task.storage)
     incoming = pa.Table.from_batches([reader.read(batch) for batch in task.changes])
@@ -197,7 +197,7 @@ def _equal_values(ours: pa.ChunkedArray, theirs: pa.ChunkedArray, wanted: Flags)
         wanted: mask of the rows whose result is used.
     """
     if pa.types.is_nested(ours.type):
-        # Arrow does not compare nested values. For Python, two NaN inside them differ; then the write keeps the row.
+        # Arrow does not compare nested values. For Python, two NaN inside them differ, so the write keeps such a row.
         found = np.zeros(len(ours), dtype=bool)
         rows = np.flatnonzero(wanted)
         indices = pa.array(rows)

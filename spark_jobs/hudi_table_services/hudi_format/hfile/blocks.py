@@ -5,7 +5,7 @@
     magic (8) | size on disk without header | size of the content | offset of the previous block of this type (int64)
     | checksum type (byte) | bytes per checksum | size on disk with header, without checksums | content | checksums
 
-All integers without a remark are int32. Format: HFileBlock of Hudi 1.2 and of HBase 2.4.
+Every number for which this layout gives no type is an int32. Format: HFileBlock of Hudi 1.2 and of HBase 2.4.
 """
 
 import gzip

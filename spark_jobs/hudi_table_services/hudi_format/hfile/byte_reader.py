@@ -80,7 +80,7 @@ class ByteReader:
 
 
 def varint_bytes(value: int) -> bytes:
-    """Return an integer that is 0 or greater in protobuf's form."""
+    """Encode an integer in protobuf's form. The integer must be 0 or greater."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -90,7 +90,7 @@ def varint_bytes(value: int) -> bytes:
 
 
 def vlong_bytes(value: int) -> bytes:
-    """Return an integer that is 0 or greater in Hadoop's form."""
+    """Encode an integer in Hadoop's form. The integer must be 0 or greater."""
     if value <= 0x7F:
         return bytes([value])
     size = (value.bit_length() + 7) // 8

@@ -196,7 +196,7 @@ class HFileReader:
     def _blocks(
         self, locations: Sequence[BlockLocation], block_type: BlockType
     ) -> Iterator[tuple[BlockLocation, Block]]:
-        """Yield the blocks one after another. One read fetches neighbouring blocks of up to 8 MiB together."""
+        """Yield the blocks one after another. One read fetches several neighbouring blocks, up to 8 MiB in total."""
         for neighbours in _neighbours(locations):
             start = neighbours[0].offset
             data = self._bytes(start, neighbours[-1].end - start)
@@ -228,14 +228,14 @@ def open_hfile(data: bytes, what: str) -> HFileReader:
 
 
 def _is_within(found: FoundCells, location: BlockLocation, bound: bytes | None) -> bool:
-    """Whether all keys of a block lie between two keys of the index."""
+    """Whether all keys of a block lie between the bounds that the index has for the block."""
     return location.first_key <= found.first_key and (bound is None or found.last_key < bound)
 
 
 def _decoded_within(
     content: bytes, location: BlockLocation, bound: bytes | None, what: str
 ) -> Iterator[Entry]:
-    """Yield the entries of a block, whose keys must lie between two keys of the index."""
+    """Yield the entries of a block. Their keys must lie between the bounds that the index has for the block."""
     is_empty = True
     for entry in decode_cells(content, what):
         if (is_empty and entry[0] < location.first_key) or (bound is not None and entry[0] >= bound):

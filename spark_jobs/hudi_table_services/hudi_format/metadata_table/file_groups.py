@@ -53,7 +53,7 @@ def file_group_number(file_group: str) -> int | None:
 
 
 def partition_of_record_index_id(file_group: str) -> str | None:
-    """Return the table partition whose keys a file group contains; None outside of a partitioned record index."""
+    """Return the table partition whose keys a file group contains; None if the record index is not partitioned."""
     match = _SUFFIX.fullmatch(file_group)
     start = f"{_PREFIXES[RECORD_INDEX]}-"
     if match is None or not match["prefix"].startswith(start):

@@ -51,9 +51,10 @@ def _text(digits: str, exponent: int) -> str:
 
 
 def _shortest_digits(value: float, is_single: bool) -> tuple[str, int]:
-    """Return the shortest digits that Java reads as this number; if one digit is enough, the closest two digits.
+    """Return the fewest digits from which Java reads the same number, and the decimal exponent of the number.
 
-    If several digit strings of this length are possible, return the digits of the closest number.
+    If several strings of this length are possible, return the string that is closest to the number. If one digit is
+    enough, return the closest string of two digits, without a zero at its end.
     """
     text = np.format_float_scientific(np.float32(value) if is_single else value, unique=True, trim="-")
     if "." not in text:

@@ -41,7 +41,7 @@ def column_stats_key(column: str, partition_path: str, file_name: str) -> str:
 
 
 def column_stats_prefix(column: str, partition_path: str | None = None) -> str:
-    """Return the start of the keys of the statistics of a column, in one partition or in all partitions.
+    """Return the common start of all keys for statistics of a column, in one partition or in all partitions.
 
     With a partition path, the result is also the whole key of the statistics of the column in that partition.
     """
@@ -65,12 +65,12 @@ def secondary_index_key(value: str | None, record_key: str) -> str:
 
 
 def secondary_index_prefix(value: str | None) -> str:
-    """Return the start of the keys of all entries for a value of the indexed column; None stands for null."""
+    """Return the common start of all keys for one value of the indexed column; None stands for null."""
     return (_NULL if value is None else _escaped(value)) + _SEPARATOR
 
 
 def parse_secondary_index_key(key: str) -> tuple[str | None, str]:
-    """Return the value and the record key that the key of an entry of a secondary index contains.
+    """Divide the key of a secondary index entry into the value of the indexed column and the record key.
 
     Raises:
         ValueError: the key has no separator.

@@ -4,9 +4,9 @@ Readers need the annotations `avro.java.string` and `logicalType`: without them 
 compaction of Hudi 1.2 fails on decimal columns. The order of fields and of the branches of unions determines the bytes
 of a record.
 
-New files of an existing metadata table repeat the schema of its files, character for character. A table of version 8
-can have the schema of version 9, because Hudi 1.2 writes this schema into tables of version 8, too; and hudi-rs refuses
-to read files of both schemas in one table.
+A table of version 8 can have the schema of version 8 or of version 9, because Hudi 1.2 writes the schema of version 9
+into tables of version 8, too. But hudi-rs refuses to read a table that has files of both schemas. Therefore, new files
+of an existing metadata table repeat the schema of its older files, character for character.
 """
 
 import json

@@ -150,12 +150,15 @@ class _ArchiveJob:
 
 
 def _oldest_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """Requested time of the first write that stays on the active timeline, even if only a savepoint keeps the write."""
+    """Return the requested time of the first write that stays on the active timeline.
+
+    The write counts even if it stays only because of a savepoint.
+    """
     leaving = set(plan.instants)
     return next((i.requested_time for i in timeline.completed_writes if i not in leaving), "")
 
 
 def _first_remaining(timeline: Timeline, plan: ArchivalPlan) -> str:
-    """`first_write_time` of the active timeline after archival. From this write on, the timeline has no gaps."""
+    """Return the `first_write_time` of the active timeline after archival. From that time on, no write is missing."""
     leaving = set(plan.instants)
     return first_write_time(Timeline(tuple(i for i in timeline if i not in leaving))) or ""

@@ -1,4 +1,4 @@
-"""Collect the facts that limit archival: results of other services, and files that archival would make visible."""
+"""Collect the facts that limit archival: results of other services, and files that archival would affect."""
 
 from bisect import bisect_left
 from collections import defaultdict
@@ -42,7 +42,10 @@ def archival_facts(
 
 
 def _metadata_compacted_at(table: TableAccess) -> str:
-    """Requested time of the metadata table's last compaction; only a compaction creates a ``commit`` in that table."""
+    """Return the requested time of the metadata table's last compaction.
+
+    Only a compaction creates a ``commit`` in that table.
+    """
     found = [
         stored.name.partition(".")[0].partition("_")[0]
         for folder in _METADATA_TIMELINES
@@ -53,10 +56,11 @@ def _metadata_compacted_at(table: TableAccess) -> str:
 
 
 def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant]) -> tuple[ArchivalBound, ...]:
-    """Bounds that stop archival before readers would see files that they do not see now.
+    """Return bounds for archival, so that readers see the same rows afterwards as before.
 
-    Two kinds of files need a bound: files of replaced file groups that no clean has deleted, and files of writes that
-    never completed. Every partition is listed once. In table version 6, the headers of all log files are read.
+    Three kinds of files need a bound: files of replaced file groups that no clean has deleted, files of writes that
+    never completed, and log files whose file slice depends on a completion time (see `_bounds_of_overtaken`). Every
+    partition is listed once. In table version 6, the headers of all log files are read.
     """
     leaving_identities = {i.identity for i in leaving}
     staying = Timeline(tuple(i for i in timeline if i.identity not in leaving_identities))
@@ -81,10 +85,10 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
 
 
 def _bounds_of_overtaken(files: Sequence[FileInstant], leaving: Sequence[Instant]) -> set[ArchivalBound]:
-    """Bounds of delta commits that completed after a later base file of their file group was begun.
+    """Return a bound for each delta commit during which the instant of a base file of its file group was requested.
 
-    From table version 8 on, the completion time of a delta commit decides to which file slice its log file belongs. The
-    active timeline shows this time without a search in the archive.
+    From table version 8 on, the completion time of a delta commit decides to which file slice its log file belongs.
+    While the delta commit is on the active timeline, readers find this time without a search in the archive.
     """
     completed = {i.requested_time: i.visible_from for i in leaving if i.completion_time is not None}
     bases: dict[FileGroupId, list[str]] = defaultdict(list)

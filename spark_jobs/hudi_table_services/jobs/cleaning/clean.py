@@ -1,6 +1,6 @@
 """Clean a table: finish pending cleans, plan, check the plan under the lock, delete files, complete the instant.
 
-The job reads only file names, plans and replace commits. It needs no Spark.
+The job reads only file names and metadata. It needs no Spark.
 """
 
 import logging
@@ -75,7 +75,8 @@ def clean(request: CleanRequest, *, storage: Storage | None = None, clock: Clock
     """Delete the files that no reader needs any more. A preview only reports these files.
 
     Raises:
-        HudiTableServiceError: see the module `errors`. The next clean records the files that were already deleted.
+        HudiTableServiceError: see the module `errors`. If files were already deleted, the clean stays pending. The next
+            clean job completes it, so that the timeline lists these files as deleted.
     """
     options = resolve_clean_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
@@ -191,10 +192,10 @@ class _CleanJob:
             self._report.finished(pending.instant, self._carry_out(pending, self._visible_names(pending)))
 
     def _visible_names(self, pending: PendingClean) -> frozenset[str]:
-        """Names of the files that readers now see in the partitions of a plan.
+        """Return the names of the files that readers now see in the partitions of a plan.
 
-        A plan that is old, or that Hudi made, can contain such files. As before every deletion, the job lists the
-        folders and does not use the metadata table.
+        A plan that is old, or that Hudi made, can contain such files. The job lists the folders and does not use the
+        metadata table, because an error in the metadata table must not lead to the deletion of a visible file.
         """
         partitions = sorted(planned_names(pending.plan))
         snapshot = load_snapshot(self._storage, partitions, metadata_enable=False)
@@ -219,7 +220,7 @@ class _CleanJob:
         return _TimelineView(timeline, before, visible_at, floor_cutoff, retention)
 
     def _too_early(self, view: _TimelineView) -> str | None:
-        """Reason not to clean yet: too few commits since the last clean. None if there are enough commits."""
+        """Return why it is too early to clean: too few commits since the last clean. None if it is not too early."""
         wanted = self._options.clean.trigger_commits
         since = view.before.last_completed_commit_time if view.before else ""
         count = sum(1 for i in view.timeline.completed_writes if i.requested_time > since)
@@ -280,7 +281,10 @@ class _CleanJob:
         return PinnedFiles(savepointed=savepointed, planned=planned), frozenset(kept)
 
     def _changed_partitions(self, view: _TimelineView) -> frozenset[str] | None:
-        """Partitions that can contain files that became outdated after the last clean; None means all partitions."""
+        """Return the partitions in which files may have become outdated since the last clean.
+
+        None means all partitions.
+        """
         options, before, earliest = self._options.clean, view.before, view.retention.earliest
         if options.partition_regex or options.partitions_selected or not options.is_incremental:
             return None

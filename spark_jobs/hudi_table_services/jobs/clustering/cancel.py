@@ -139,7 +139,7 @@ def _is_being_undone(timeline: Timeline) -> bool:
 
 
 def drop_plan(table: TableAccess, clustering: Clustering, note: UndoNote) -> None:
-    """Delete the files of a plan and remove the plan.
+    """Delete the files that were written for a plan, and remove the plan.
 
     Call this function under the table lock, after checking the heartbeat.
 

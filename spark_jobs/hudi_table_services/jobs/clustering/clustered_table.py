@@ -78,7 +78,7 @@ def refuse_bucket_index(table: TableAccess, snapshot: TableSnapshot, metadata_en
 
 
 def rule_of(table: TableAccess, options: ClusteringJobOptions) -> MergeRule | None:
-    """The rule by which a merge-on-read table merges log files; None for a copy-on-write table.
+    """Return the rule by which a merge-on-read table merges log files; None for a copy-on-write table.
 
     Raises:
         UnsupportedTableError, InvalidRequestError, MalformedMetadataError: see `merge_rule`.

@@ -117,7 +117,7 @@ def execute_plans(
     storage: Storage,
     clock: Clock | None,
 ) -> JobResult:
-    """Execute these plans. Raises the errors of `execute_clustering`."""
+    """Execute the named plans, or all pending plans if none is named. Raises the errors of `execute_clustering`."""
     rewrite = partial(rewrite_groups, spark)
     return ClusteringExecution(request, storage, clock or SystemClock(), rewrite, spark).run(instants)
 
@@ -139,7 +139,7 @@ class ClusteringExecution:
 
     Args:
         rewrite: rewrites the groups of a plan.
-        spark: the session that the result names; None if `rewrite` uses no session.
+        spark: the session whose application id the result contains; None if `rewrite` uses no session.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class ClusteringExecution:
         self._rule = rule_of(self._table, options)
 
     def run(self, instants: Sequence[str]) -> JobResult:
-        """Execute these plans, or all pending plans. Raises the errors of `execute_clustering`."""
+        """Execute the named plans, or all pending plans if none is named. Raises the errors of `execute_clustering`."""
         chosen, missing = choose_plans(
             self._table, self._lock(), instants, self._request.request_id, self._options.expires_after_minutes
         )
@@ -278,7 +278,7 @@ class ClusteringExecution:
         return _Work(clustering, settings, snapshot, groups, group_tasks(groups, snapshot), schema)
 
     def _still_current(self, clustering: Clustering, snapshot: TableSnapshot) -> tuple[ClusteringGroup, ...]:
-        """Groups whose files are current, and are not being changed by other writers.
+        """Return the groups whose files are current, and are not being changed by other writers.
 
         Raises:
             FileGroupConflictError: there is no such group.
@@ -352,7 +352,7 @@ class ClusteringExecution:
     def _metadata(
         self, work: _Work, outcomes: Sequence[GroupOutcome], dropped_groups: frozenset[FileGroupId]
     ) -> CommitMetadata:
-        # The stored text also has the default values of columns, with which Hudi fills partial updates.
+        # `schema_json` also has the default values of columns, which Hudi needs to merge partial updates.
         extra = {REQUEST_ID_KEY: self._request.request_id, SCHEMA_KEY: work.snapshot.schema_json or ""}
         stats, replaced = committed_files(work.groups, outcomes, dropped_groups)
         return commit_metadata(stats, WriteOperation.CLUSTER, extra, replaced)

@@ -158,7 +158,7 @@ def _group(group: ClusteringGroup, outcome: "GroupOutcome") -> ClusteringGroupRe
 
 
 def _skipping(plan: ExecutedPlan) -> tuple[ColumnSkipping, ...]:
-    """For each sort column, the share of rows that a query for one value reads, averaged over the partitions."""
+    """Return, for each sort column, the share of rows that a query for one value reads, averaged over partitions."""
     from hudi_table_services.execution.clustering.column_ranges import mean_read_share
 
     pairs = [outcome for _, outcome in plan.kept]
@@ -185,7 +185,7 @@ def input_sizes(plan: ExecutedPlan) -> list[int]:
 
 
 def partition_reports(plans: Sequence[ExecutedPlan]) -> tuple[PartitionReport, ...]:
-    """For each partition, the files before and after the clustering."""
+    """Report the files of each partition before and after the clustering."""
     paths = sorted({path for plan in plans for path in (plan.metadata.partition_to_replace_file_ids or {})})
     return tuple(
         PartitionReport(

@@ -1,4 +1,4 @@
-"""The tasks that rewrite the groups of a clustering plan, and the files that the clustering commits."""
+"""Make the tasks that rewrite the groups of a clustering plan, and list the files that the clustering commits."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from hudi_table_services.model.write_stat import WriteStat
 
 
 def group_tasks(groups: Sequence[ClusteringGroup], snapshot: TableSnapshot) -> tuple[GroupTask, ...]:
-    """One task for each group of a plan."""
+    """Return one task for each group of a plan."""
     current = {s.file_group_id: s for s in snapshot.all_slices}
     tasks: list[GroupTask] = []
     first_number = 0
@@ -50,7 +50,7 @@ def committed_files(
     outcomes: Sequence[GroupOutcome],
     dropped_groups: frozenset[FileGroupId],
 ) -> tuple[list[WriteStat], dict[str, tuple[str, ...]]]:
-    """Stats of the new files, and ids of the replaced file groups by partition path.
+    """Return the write stats of the new files, and the ids of the replaced file groups by partition path.
 
     Args:
         outcomes: outcomes of the groups, in the same order.

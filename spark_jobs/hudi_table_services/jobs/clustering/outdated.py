@@ -10,7 +10,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 
 def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[str, ...]:
-    """Return the sorted paths of the files that these groups name and that do not exist.
+    """Return the paths of the files that the groups name but that do not exist, in alphabetical order.
 
     Cleans of this project keep the files of pending plans, so a missing file is lost, unless a clean by Hudi, a
     rollback or a restore deleted it.
@@ -28,7 +28,7 @@ def missing_files(storage: Storage, groups: Iterable[ClusteringGroup]) -> tuple[
 
 
 def no_group_left(instant_time: str, missing: tuple[str, ...]) -> FileGroupConflictError:
-    """The error of an execution that has to drop every group of its plan.
+    """Return the error of an execution that has to drop every group of its plan.
 
     Args:
         missing: result of `missing_files` for the groups of the plan.
@@ -45,7 +45,7 @@ def no_group_left(instant_time: str, missing: tuple[str, ...]) -> FileGroupConfl
 
 
 def reason_of_cancellation(instant_time: str, missing: tuple[str, ...]) -> str:
-    """Why an execution cancelled its plan.
+    """Return why an execution cancelled its plan.
 
     Args:
         missing: result of `missing_files` for the groups of the plan.

@@ -66,7 +66,7 @@ class ClusteringReporter:
             _LOG.warning("%s", warning)
 
     def warn_of(self, warnings: Sequence[str]) -> None:
-        """Add warnings about differences between the request and the table. Each warning is added once."""
+        """Log the warnings and add them to the result. Each warning is added once."""
         for warning in warnings:
             if warning not in self._warnings:
                 self._warnings = (*self._warnings, warning)
@@ -244,7 +244,7 @@ def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
 
 
 def in_words(commits: CommitCount) -> str:
-    """Describe the number of commits in words, with the clustering since which the commits are counted."""
+    """Describe in words the number of commits, and the clustering after which the commits are counted."""
     since = commits.since
     if since is None:
         return f"{counted(commits.count, 'commit')} on the timeline, which has no clustering"
@@ -274,7 +274,7 @@ def _stats(slices: Iterable[FileSlice]) -> FileStats:
 
 
 def _expected(snapshot: TableSnapshot, groups: Iterable[PlannedGroup]) -> FileStats:
-    """File sizes after the execution of the plan, if the new files together have as many bytes as the old files."""
+    """Estimate the file sizes after the execution, as if the new files together had as many bytes as the old files."""
     planned = {s.file_group_id for group in groups for s in group.slices}
     sizes = [
         s.base_file.size_bytes

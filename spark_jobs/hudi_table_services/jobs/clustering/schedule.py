@@ -1,6 +1,7 @@
 """Schedule a clustering: plan without the lock, check the plan under the lock, and request the instants.
 
-The job reads only file names and plans, and footers of files whose clustering was archived. It needs no Spark.
+The job reads no rows: only file names, plans, commit metadata, and the footers of small files whose commits were
+archived. It needs no Spark.
 """
 
 import logging
@@ -179,7 +180,7 @@ class _ScheduleJob:
         return tuple((instant, store.commit_metadata(instant)) for instant in later)
 
     def _settled_by_footer(self, snapshot: TableSnapshot) -> dict[FileGroupId, SettledSlice]:
-        """Layouts of small files whose commit is no longer on the timeline; empty if the plan does not sort rows.
+        """Read the layouts of small files whose commits were archived; empty if the plan does not sort rows.
 
         Slices with log files are left out: their rows have changed since their base files were written.
         """
@@ -253,7 +254,10 @@ class _ScheduleJob:
 
 
 def _commits_with_files(snapshot: TableSnapshot) -> frozenset[str]:
-    """Requested times of writes with live files. Empty for merge-on-read tables, where a commit can be a compaction."""
+    """Return the requested times of the writes with live files.
+
+    The result is empty for merge-on-read tables, where a commit can be a compaction.
+    """
     if snapshot.config.table_type is not TableType.COPY_ON_WRITE:
         return frozenset()
     return frozenset(s.base_instant_time for s in snapshot.all_slices)

@@ -36,7 +36,7 @@ _LOG = logging.getLogger(__name__)
 def start_clustering(request: ClusteringRequest) -> JobResult | None:
     """Schedule a clustering. Return the result if there is nothing to execute; else None. Needs no Spark.
 
-    `run.run_clustering` with the same request then executes the plans.
+    If the result is None, `run.run_clustering` with the same request executes the plans.
 
     Raises:
         HudiTableServiceError: see `schedule_clustering`.
@@ -92,7 +92,7 @@ def without_plans_of_hudi(
 ) -> tuple[list[Clustering], list[str]]:
     """Return the plans that this release can execute, and a warning about each other plan.
 
-    If a request executes all pending plans, a plan that only Hudi can execute stays pending and fails no run.
+    If a request names no plans, a plan that only Hudi can execute stays pending and does not make the job fail.
 
     Args:
         are_named: whether the request names the plans.

@@ -88,7 +88,7 @@ def _drop(
     chosen: tuple[Compaction, ...],
     request: CancelCompactionRequest,
 ) -> tuple[Compaction, ...]:
-    """Drop plans. Returns the plans that were dropped.
+    """Cancel the chosen plans. Return the plans that were cancelled.
 
     Raises:
         InstantHeldError: a plan that the request names had to be kept.
@@ -107,7 +107,7 @@ def _drop(
 def finish_cancellations(
     table: TableAccess, lock: TableLock, request_id: str, expires_after_minutes: int
 ) -> None:
-    """Finish cancellations of compactions whose jobs died, or give them up if log files depend on the plan by now.
+    """Finish cancellations whose jobs died. If log files depend on a plan by now, keep the plan instead.
 
     A pending rollback of Hudi is not a cancellation: Hudi undoes an execution and keeps the plan. The function finishes
     such a rollback, and the plan is requested again.
@@ -149,8 +149,9 @@ def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction, re
     """Delete the base files of a plan and remove the plan.
 
     Call this function under the table lock, after checking the heartbeat and `why_needed`. In table version 6, a writer
-    of Hudi that takes no lock may have read the plan before it was removed. Such a writer created its requested file
-    before it read the plan, so it is on the timeline by then; if there is one, the plan is written back.
+    of Hudi without a lock may have read the plan before this function removed the plan, so the names of its log files
+    contain the time of the plan. Such a writer creates its requested file before it reads the plan. So if the timeline
+    contains a new delta commit after the removal, the function writes the plan back.
 
     Args:
         timeline: the timeline with which `why_needed` was checked.
@@ -178,7 +179,10 @@ def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction, re
 
 
 def _why_needed_again(table: TableAccess, before: Timeline, compaction: Compaction) -> str:
-    """Say why the table needs a plan that was just removed; empty if it does not, as from table version 8 on."""
+    """Return why the table still needs a plan that was just removed.
+
+    The result is empty if the table does not need the plan. From table version 8 on, this is always the case.
+    """
     if table.config.table_version.has_own_log_instants:
         return ""
     timeline, known = table.load_timeline(), {instant.identity for instant in before}

@@ -1,7 +1,8 @@
 """Execute pending compactions: start each plan, merge its slices, check the new files, and commit.
 
 Each plan has its own commit, so that a failing plan does not affect other plans. A plan is completed as a whole. If
-some slices fail, the plan stays pending, and the next attempt merges only these slices: it uses the other files.
+some slices fail, the plan stays pending, and the next attempt merges only these slices. It uses the files that this
+attempt wrote for the other slices.
 """
 
 import logging
@@ -96,7 +97,7 @@ def execute_plans(
     storage: Storage,
     clock: Clock | None,
 ) -> JobResult:
-    """Execute these plans. Raises the errors of `execute_compaction`."""
+    """Execute the named plans, or all pending plans if none is named. Raises the errors of `execute_compaction`."""
     merge = partial(merge_slices, spark)
     return CompactionExecution(request, storage, clock or SystemClock(), merge, spark).run(instants)
 
@@ -116,7 +117,7 @@ class CompactionExecution:
 
     Args:
         merge: merges the slices of a plan.
-        spark: the session that the result names; None if `merge` uses no session.
+        spark: the session whose application id the result contains; None if `merge` uses no session.
     """
 
     def __init__(
@@ -140,7 +141,7 @@ class CompactionExecution:
         self._before: dict[str, ReadAmplification] = {}
 
     def run(self, instants: Sequence[str]) -> JobResult:
-        """Execute these plans, or all pending plans. Raises the errors of `execute_compaction`."""
+        """Execute the named plans, or all pending plans if none is named. Raises the errors of `execute_compaction`."""
         chosen, missing = choose_plans(
             self._table, self._lock(), instants, self._request.request_id, self._options.expires_after_minutes
         )
@@ -266,7 +267,7 @@ class CompactionExecution:
         return CommitMetadata(
             operation_type=WriteOperation.COMPACT,
             partition_to_write_stats={path: tuple(found) for path, found in by_partition.items()},
-            # The text stays unchanged: it can contain defaults of columns, which later merges need.
+            # The schema is stored as it is: it can contain default values of columns, which later merges need.
             extra_metadata={
                 SCHEMA_KEY: work.snapshot.schema_json or "",
                 REQUEST_ID_KEY: self._request.request_id,
@@ -275,13 +276,13 @@ class CompactionExecution:
         )
 
     def _note_logs(self, snapshot: TableSnapshot) -> None:
-        """Remember the log files of each partition before the first plan changes them."""
+        """Remember the log files of each partition as they are before the first plan of this job merges log files."""
         for path, slices in snapshot.file_slices.items():
             if path not in self._before:
                 self._before[path] = read_amplification(_only(snapshot, {path: slices}))
 
     def _logs_before_and_after(self) -> tuple[UnmergedLogs | None, UnmergedLogs | None]:
-        """Log files of the compacted partitions before the job and now; None if nothing was executed."""
+        """Return the log files of the compacted partitions before the job and now; None if nothing was executed."""
         if not self._before:
             return None, None
         now = load_snapshot(self._storage, tuple(self._before), metadata_enable=self._options.metadata.enable)
@@ -306,7 +307,7 @@ def _joined(found: Mapping[str, ReadAmplification]) -> ReadAmplification:
 
 
 def _facts(found: MergedSlices, wanted: FactsToCollect) -> CollectedFacts:
-    """Facts for the metadata table. A compaction moves no key to another file group, so it stages no keys."""
+    """Collect facts for the metadata table. A compaction moves no key to another file group, so it stages no keys."""
     return CollectedFacts.of(wanted, [each.statistics for each in found.merged], keys=())
 
 

@@ -1,9 +1,9 @@
-"""The tasks that carry out the operations of a compaction plan.
+"""Make the tasks that carry out the operations of a compaction plan.
 
-A task merges the files that the plan names. It also merges each log file of the same slice that the plan does not name
-although readers will no longer see the log file after the compaction. For example, in table version 6, a delta commit
-that began before the plan can complete after it, and then its log file belongs to the slice that the plan merges. Hudi
-0.15 loses the rows of such a log file.
+A task merges the files that the plan names. It also merges log files that the plan does not name, if readers would no
+longer see them after the compaction. For example, in table version 6, a delta commit that began before the plan was
+requested can complete afterwards, and its log file then belongs to the slice that the plan merges. Hudi 0.15 loses the
+rows of such a log file.
 """
 
 import logging
@@ -86,9 +86,9 @@ def planned_tasks(compaction: Compaction, snapshot: TableSnapshot, store: Timeli
 def _planned_slice(
     compaction: Compaction, operation: CompactionOperation, current: FileSlice, visibility: Visibility
 ) -> FileSlice:
-    """The slice with the files of the operation, and with the log files that the compaction would otherwise hide.
+    """Return the slice with the files of the operation, and with the log files that the compaction would hide.
 
-    The order of the log files is that of the current slice.
+    The log files have the same order as in the current slice.
     """
     planned = file_name(operation.data_file_path or "")
     present = current.base_file.file_name if current.base_file is not None else ""
@@ -105,7 +105,8 @@ def _planned_slice(
         raise _not_visible(compaction, join_path(operation.partition_path, name))
     time = compaction.instant.requested_time
     for log in current.log_files:
-        # In version 6 this is the base instant in the name of the log file; later, its delta commit's completion time.
+        # `visible_from` returns, in table version 6, the base instant in the name of the log file and, in later
+        # versions, the completion time of the delta commit that wrote the log file.
         if log.file_name not in names and visibility.visible_from(log.instant_time) < time:
             path = join_path(operation.partition_path, log.file_name)
             _LOG.warning("Compaction %s also merges %s, which its plan does not name.", time, path)
@@ -127,7 +128,7 @@ def _not_visible(compaction: Compaction, what: str) -> CorruptTableError:
 
 
 def _replaced_groups(snapshot: TableSnapshot, store: TimelineStore) -> frozenset[FileGroupId]:
-    """The file groups that completed writes of the active timeline replaced."""
+    """Return the file groups that were replaced by completed writes of the active timeline."""
     replaces = [i for i in snapshot.timeline.completed_writes if i.action is Action.REPLACE_COMMIT]
     return frozenset(
         FileGroupId(path, file_id)

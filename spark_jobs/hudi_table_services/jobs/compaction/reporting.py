@@ -223,7 +223,7 @@ def _log_plans(report: CompactionReport) -> None:
 
 
 def _skips(proposal: CompactionProposal | None) -> tuple[str, ...]:
-    """A sentence about each file slice that the plan does not contain."""
+    """Return a sentence about each file slice that the plan does not contain."""
     skipped = proposal.skipped if proposal is not None else ()
     sentences = [
         f"{each.file_group_id.partition_path or NOT_PARTITIONED}: {each.file_group_id.file_id}, {each.reason}"

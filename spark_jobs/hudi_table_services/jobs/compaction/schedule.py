@@ -116,7 +116,7 @@ class _ScheduleJob:
                 return self._request_if_unchanged(*planned, lock)
 
     def _plan(self) -> JobResult | tuple[TableSnapshot, CompactionProposal]:
-        """Plan a compaction. The result of the job is returned instead if there is nothing to request."""
+        """Plan a compaction and return the proposal, or return the result of the job if there is nothing to request."""
         with self._watch.phase("load table"):
             # A preview changes nothing and makes only one attempt, so it need not read the properties again.
             config = self._table.config if self._request.preview else None
@@ -196,8 +196,9 @@ class _ScheduleJob:
     ) -> JobResult | None:
         """Request the instant, unless the planned slices may have changed since the plan was made.
 
-        The time of the instant is taken first. Readers add the log file of a delta commit to the planned slice if the
-        delta commit completed before this time. So each such delta commit must be part of the snapshot.
+        The function chooses the requested time of the plan first, and then loads the timeline again. Readers add the
+        log file of a delta commit to the planned slice if the delta commit completed before the requested time. So each
+        such delta commit must be part of the snapshot.
         """
         requested_time = self._store.new_instant_time()
         now = self._store.load()
@@ -217,7 +218,7 @@ class _ScheduleJob:
                 _LOG.warning("Withdrawing compaction %s: another writer ended beside it.", requested_time)
                 withdraw_request(self._table, instant)
                 return None
-            # The other writer may already name its log files after the plan, so the plan must stay.
+            # Names of the other writer's log files may already contain the time of the plan, so the plan must stay.
             self._report.warn_of((_written_beside(requested_time),))
         _LOG.info(
             "Requested compaction %s of %s", requested_time, counted(len(plan.operations), "file slice")
@@ -243,9 +244,9 @@ class _ScheduleJob:
     def _is_seen_by_all_writers(self, before: Timeline, plan: Instant) -> bool:
         """Whether no write began or completed between the load of the timeline and the request of the plan.
 
-        Only a writer that does not use the table lock can have done so. In table version 6, such a write may name its
-        log file after the previous slice or after the plan; in later versions, its log file may belong to the planned
-        slice.
+        Only a writer that does not use the table lock can begin or complete a write in this interval. In table version
+        6, it is unknown whether the log file of such a write belongs to the previous slice or to the slice that the
+        plan begins. In later versions, the log file may belong to the planned slice although the plan does not name it.
         """
         known = {(instant.identity, instant.is_completed) for instant in before}
         for instant in self._store.load():
@@ -279,7 +280,7 @@ def _written_beside(requested_time: str) -> str:
 
 
 class _Operations(Mapping[str, WriteOperation]):
-    """Write operations of completed commits and delta commits by requested time; each commit is read when needed."""
+    """Maps the requested time of each completed commit and delta commit to its write operation, read when needed."""
 
     def __init__(self, store: TimelineStore, timeline: Timeline) -> None:
         self._store = store

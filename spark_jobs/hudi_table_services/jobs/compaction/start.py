@@ -1,6 +1,6 @@
 """Start a compaction in a process without Spark and pyarrow.
 
-Only a pending cancellation or rollback on the table needs pyarrow.
+The process needs pyarrow only if a cancellation or rollback is pending on the table.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from hudi_table_services.tables.table import TableAccess
 def start_compaction(request: CompactionRequest) -> JobResult | None:
     """Schedule a compaction. Return the result if there is nothing to execute; else None. Needs no Spark.
 
-    `run.run_compaction` with the same request then executes the plan.
+    If the result is None, `run.run_compaction` with the same request executes the plan.
 
     Raises:
         HudiTableServiceError: see `schedule_compaction`.
@@ -83,6 +83,6 @@ def choose_plans(
 
 
 def remove_leftovers(table: TableAccess) -> None:
-    """Delete the leftovers of attempts that completed their plans and then died."""
+    """Delete the temporary files of attempts that completed their plans and then died."""
     remove_traces_of_finished_writes(table)
     remove_old_records(table)

@@ -1,6 +1,7 @@
 """Read every record of every index of a metadata table, and compare statistics with the footers of the data files.
 
-The default check reads only names and log files: it does not notice damage inside of a file that has its full length.
+The health report uses this check only on request. Its default check reads only file names and log files, so it does not
+notice damage inside a file that has its full length.
 """
 
 from collections.abc import Collection, Mapping
@@ -58,7 +59,7 @@ class VisibleFiles:
     def of(
         cls, snapshot: TableSnapshot, listed: Mapping[str, tuple[StoredObject, ...]], visibility: Visibility
     ) -> "VisibleFiles":
-        """The base files in the listing of all folders."""
+        """Select the base files in the listing of all folders."""
         return cls(
             all_versions=tuple(
                 stored

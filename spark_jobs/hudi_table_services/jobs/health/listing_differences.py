@@ -1,4 +1,4 @@
-"""Differences between the files that a metadata table lists and the files in the folders."""
+"""Find the differences between the files that a metadata table lists and the files in the folders."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ def _missing(listed: Mapping[str, int], sizes: Mapping[str, int]) -> Iterator[st
 
 
 def _compared(folders: Iterable[Iterable[StoredObject]], visibility: Visibility) -> dict[str, int]:
-    """Sizes of the data files of completed instants, by path."""
+    """Map the paths of the data files of completed instants to the sizes of the files."""
     return {
         stored.path: stored.size_bytes
         for files in folders

@@ -1,4 +1,4 @@
-"""Compare the metadata table of a table with the table. A damaged metadata table is a finding, not an error."""
+"""Compare a metadata table with the files of its table. A damaged metadata table is a finding, not an error."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -49,7 +49,7 @@ _DAMAGE = (CorruptTableError, UnsupportedTableError, TableNotFoundError, ObjectN
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataTableFindings:
-    """Measures and state of a metadata table; empty if the table has none."""
+    """Measures and state of the metadata table; empty if the table has no metadata table."""
 
     measures: Mapping[str, float] = field(default_factory=dict)
     state: MetadataTableHealth = field(default_factory=MetadataTableHealth)

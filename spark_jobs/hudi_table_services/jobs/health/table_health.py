@@ -86,7 +86,7 @@ def table_health(
 
 
 def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> dict[str, float]:
-    """The default limits that are relevant for these measures, and all limits that the request sets."""
+    """Return the default limits that are relevant for these measures, and all limits that the request sets."""
     return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
 
 
@@ -192,7 +192,7 @@ def _clean_options(request: HealthRequest) -> CleanJobOptions:
 def _retention(
     table: TableAccess, request: HealthRequest, timeline: Timeline, retained_before: str
 ) -> Retention:
-    """Retention of a clean with these options.
+    """Return the retention that a clean with the options of the request would have.
 
     The function ignores ``hoodie.airflow.clean.floor.hours``, which protects running queries, because this protection
     ends by itself when these hours have passed.

@@ -67,7 +67,7 @@ def rebuild_metadata_table(
     options = resolve_metadata_table_options(request)
     storage = storage or open_storage(request.base_path, request.storage_options)
     config = read_table_config(storage)
-    # The job may replace a metadata table that other jobs cannot update, so this check ignores the metadata table.
+    # The job can replace even a metadata table that other jobs cannot update, so the check ignores the metadata table.
     check_writable(config, request.table_name, updates_metadata=False, merge_on_read=True, merges_logs=True)
     _refuse_unknown_names(request, config)
     table = TableAccess(storage=storage, clock=clock or SystemClock(), config=config)
@@ -77,7 +77,7 @@ def rebuild_metadata_table(
 
 
 def _refuse_unknown_names(request: RebuildMetadataTableRequest, config: TableConfig) -> None:
-    """Refuse to drop a name that neither Hudi nor the table has. A known partition may be dropped already."""
+    """Refuse to drop a partition whose name neither Hudi nor the table has. A known partition need not exist."""
     names = {*_PARTITION_NAMES, *config.metadata_partitions, *config.inflight_metadata_partitions, ALL}
     for name in request.drop:
         if name not in names and not name.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)):

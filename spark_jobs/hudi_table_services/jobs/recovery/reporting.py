@@ -59,7 +59,7 @@ class RecoveryReporter:
         self._report = replace(self._report, finished=(*self._report.finished, *times))
 
     def left_alone(self, sentences: Iterable[str]) -> None:
-        """Add sentences about failed writes that the job does not undo."""
+        """Add sentences about failed writes and unfinished restores on which the job does not act."""
         self._report = replace(self._report, left_alone=tuple(sentences))
 
     def chosen(self, undone: Sequence[UndoneInstant]) -> None:

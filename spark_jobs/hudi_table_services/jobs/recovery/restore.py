@@ -116,7 +116,7 @@ class PendingRestore:
 
 
 def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRestore, ...]:
-    """Pending restores, oldest first. The function removes a restore without a plan, which has undone nothing.
+    """Return pending restores, oldest first. Remove a restore without a plan from the timeline: it has undone nothing.
 
     Call this function under the table lock.
 
@@ -150,7 +150,7 @@ def carry_out_restore(table: TableAccess, pending: PendingRestore, lock: TableLo
     """Undo the remaining instants of the plan, newest first, and complete the restore.
 
     Call this function under the table lock; calling it twice does no harm. For instants that an earlier attempt undid,
-    the metadata contains only the names.
+    the metadata of the restore contains only time and action, but no deleted files.
 
     Raises:
         InstantHeldError: a pending instant has a fresh heartbeat.
@@ -295,7 +295,7 @@ class _RestoreJob:
         return f"nothing has been written since savepoint {self._request.savepoint}"
 
     def _to_drop(self, chosen: Sequence[Instant]) -> tuple[str, ...]:
-        """Partitions of the metadata table that cannot be kept, because base files contain writes to be undone."""
+        """Return the partitions of the metadata table to drop, because its base files contain writes to be undone."""
         if not is_in_base_files(self._table, chosen):
             return ()
         return read_table_config(self._table.storage).metadata_partitions
@@ -373,7 +373,10 @@ class _RestoreJob:
         return self._table.timeline_store.commit_metadata(instant).partition_to_replace_file_ids or {}
 
     def _done_before(self, timeline: Timeline) -> tuple[Instant, tuple[str, ...]] | None:
-        """The completed restore of this request, and the partitions of the metadata table that this restore dropped."""
+        """Return the completed restore of this request, and the partitions of the metadata table that it dropped.
+
+        The result is None if no restore of this request is completed.
+        """
         for instant in timeline.completed:
             if instant.action is Action.RESTORE:
                 content = self._table.timeline_store.read_requested(instant)

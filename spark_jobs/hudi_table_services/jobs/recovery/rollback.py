@@ -176,7 +176,7 @@ class _RollbackJob:
         )
 
     def _require_unneeded(self, timeline: Timeline, plan: Instant) -> None:
-        """Raise InstantHeldError if log files came to depend on a compaction after its cancellation was begun."""
+        """Raise InstantHeldError if log files depend on a compaction whose cancellation was begun."""
         compaction = CompactionHistory.load(self._table.timeline_store, timeline).current(plan.requested_time)
         if compaction is not None and (reason := why_needed(self._table, timeline, compaction)):
             raise InstantHeldError(

@@ -1,4 +1,4 @@
-"""Check, before a restore, that the files exist that readers need after the restore."""
+"""Check before a restore that all files exist which readers need after the restore."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from hudi_table_services.tables.table import TableAccess
 def require_whole(
     table: TableAccess, timeline: Timeline, savepoint: Instant, kept: Mapping[str, SavepointPartition]
 ) -> None:
-    """Check that all files of a savepoint exist, except later log files.
+    """Check that all files of a savepoint exist, except log files of later delta commits.
 
     Args:
         kept: files of the savepoint by partition path.
@@ -50,8 +50,9 @@ def require_whole(
 def _is_later_log(table: TableAccess, timeline: Timeline, savepoint: Instant, name: str) -> bool:
     """Whether a file is a log file of a later delta commit, which a restore deletes.
 
-    A savepoint of Hudi also names the later log files of its file slices. From table version 8 on, their names show
-    their delta commits. A delta commit that a restore has undone is no longer on the timeline.
+    A savepoint of Hudi also names the later log files of its file slices. From table version 8 on, the name of a log
+    file contains the time of its delta commit. If an earlier restore undid this delta commit, it is no longer on the
+    timeline, and its log file counts as later too.
     """
     has_own_instants = table.config.table_version.has_own_log_instants
     instant_time = instant_in_file_name(name) or ""
@@ -71,9 +72,11 @@ def _seen_at(timeline: Timeline, savepoint: Instant) -> str:
 def require_inputs(
     table: TableAccess, timeline: Timeline, savepoint: Instant, chosen: Sequence[Instant]
 ) -> None:
-    """Check that the files exist that compactions merged which began before readers saw the savepointed commit.
+    """Check that the input files of early compactions exist.
 
-    A savepoint of Hudi does not keep these files if the compaction completed before the savepoint was created.
+    An early compaction began before readers saw the savepointed commit. If the restore undoes the compaction, readers
+    need its input files again. A savepoint of Hudi does not keep these files if the compaction completed before the
+    savepoint was created.
 
     Args:
         chosen: instants that the restore undoes.

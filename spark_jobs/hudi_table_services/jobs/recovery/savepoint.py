@@ -181,9 +181,10 @@ def _commit(table: TableAccess, timeline: Timeline, requested_time: str) -> Inst
 
 
 def _newest(table: TableAccess, writes: Sequence[Instant]) -> Instant:
-    """The write whose savepoint keeps the latest state of the table; see `savepoint_partitions`.
+    """Return the write whose savepoint keeps the latest state of the table; see `savepoint_partitions`.
 
-    A delta commit may be requested before a compaction and complete after it.
+    In a merge-on-read table, this is the write that became visible last, because a delta commit can be requested before
+    a compaction and complete after it.
     """
     if table.config.table_type is TableType.MERGE_ON_READ:
         return max(writes, key=lambda i: i.visible_from)
@@ -241,13 +242,13 @@ def _partitions(table: TableAccess, timeline: Timeline, commit: Instant) -> dict
     if not (has_logs or version.has_own_log_instants):
         return savepoint_partitions(found, commit.requested_time)
     later = _later_files(table, timeline, commit)
-    # Table version 6 has no completion times; there, a restore compares requested times, too.
+    # Table version 6 has no completion times. With an empty `seen_at`, requested times are compared, as in a restore.
     seen_at = commit.completion_time or ""
     return savepoint_partitions(found, commit.requested_time, seen_at=seen_at, later_files=later)
 
 
 def _later_files(table: TableAccess, timeline: Timeline, commit: Instant) -> frozenset[str]:
-    """Names of the files that only writes after the commit wrote.
+    """Return the names of the files that only writes later than the commit have written.
 
     A restore undoes these writes and deletes the files, so the savepoint must not name them.
     """

@@ -75,7 +75,7 @@ class PlacedBatch:
 
     @property
     def reinserted_file_groups(self) -> frozenset[FileGroupId]:
-        """File groups to whose log files the write adds rows that earlier log files have deleted."""
+        """Return the file groups in which the write adds rows again that earlier log files have deleted."""
         batches = (b for b in self.routed.batches if b.reinsert_count)
         return frozenset(FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None)
 
@@ -83,7 +83,7 @@ class PlacedBatch:
 def stage_batch(
     source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
 ) -> StagedInput:
-    """Read the input once and stage its rows. Raises InvalidDataError if rows break a rule; nothing was committed."""
+    """Read the input once and stage its rows. Raises the errors of `stage_input`; nothing was committed."""
     # Base files give a better estimate of the record size than the batch. So if there are base files, a small sample of
     # the batch is enough.
     sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
@@ -134,7 +134,7 @@ def without_unchanged_rows(
 def lookup_for(
     spark: "SparkSession", options: WriteOptions, settings: WriteSettings, config: TableConfig
 ) -> IndexLookup:
-    """Settings of the key lookup, with as many tasks as the cluster can run at the same time.
+    """Return the settings of the key lookup, with as many tasks as the cluster can run at the same time.
 
     Raises:
         InvalidRequestError: see `bucket_hash`.
@@ -187,7 +187,7 @@ def plan_batch(table: TableAccess, placed: PlacedBatch, options: WriteOptions) -
 
 
 def _latest_totals(table: TableAccess, timeline: Timeline, options: WriteOptions) -> tuple[CommitTotals, ...]:
-    """Input of Hudi's own record size estimate: bytes and rows of the latest commits (see `hudi_record_size`)."""
+    """Return the input of Hudi's record size estimate: bytes and rows of the latest commits; see `hudi_record_size`."""
     store, wanted = table.timeline_store, options.file_sizing.estimator_max_commits
     found: list[CommitTotals] = []
     for instant in reversed(timeline.completed_writes):

@@ -43,7 +43,7 @@ REPLACES = (*OVERWRITE, WriteOperation.DELETE_PARTITION)
 def write_job(
     storage: Storage, instant_time: str, config: TableConfig, settings: WriteSettings, wanted: FactsToCollect
 ) -> WriteJob:
-    """Settings that all tasks of the write share.
+    """Return the settings that all tasks of the write share.
 
     Args:
         instant_time: requested time of the write. The names of its files contain this time.
@@ -110,8 +110,8 @@ def collected_facts(
     """Collect the facts that the metadata table needs about the files of a write.
 
     Args:
-        replaced: the record index and secondary indexes lose the keys of these slices, except the keys that the write
-            adds again.
+        replaced: slices that the write replaces. The record index and the secondary indexes lose the keys of these
+            slices, except keys that the write adds again.
 
     Raises:
         HudiTableServiceError: see `run_tasks`.

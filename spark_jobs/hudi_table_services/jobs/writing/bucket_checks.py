@@ -1,4 +1,4 @@
-"""The bucket index of Hudi: its hash, and checks that a write and the file groups of its table agree.
+"""Compute the hash of Hudi's bucket index, and check that a write agrees with the file groups of its table.
 
 Hudi stores neither the index type nor the options of the index in the table. The ids of the file groups and the keys in
 their files are the only traces (BucketIdentifier, HoodieSimpleBucketIndex; Hudi 0.15 and 1.2).
@@ -39,9 +39,10 @@ _WITHOUT_NEW_ROWS = (
 def bucket_hash(
     options: WriteOptions, key_generator: KeyGeneratorConfig, version: TableVersion
 ) -> BucketHash | None:
-    """How the write assigns keys to buckets; None if its index type is another one.
+    """Return how the write assigns keys to buckets; None if the write uses another index type.
 
-    Hudi 0.15 and 1.x write tables of version 6, and hash some keys differently. Only Hudi 1.x writes later versions.
+    Both Hudi 0.15 and Hudi 1.x write tables of version 6, but hash some keys differently. Only Hudi 1.x writes tables
+    of later versions.
 
     Raises:
         InvalidRequestError: a hash field is not a key field.
@@ -71,10 +72,10 @@ def check_bucket_index(
     options: WriteOptions,
     rule: BucketHash,
 ) -> None:
-    """Refuse a write with the bucket index whose options contradict the file groups of the table.
+    """Refuse a write with the bucket index if its options contradict the file groups of the table.
 
-    The function compares file groups of the partitions of the batch, or of other partitions if these have none. An
-    overwrite of the whole table may choose new options.
+    The function examines the file groups in the partitions of the batch. If these partitions are empty or overwritten,
+    it examines other partitions. An overwrite of the whole table can have new options, so no file group is examined.
 
     Args:
         partition_paths: partitions of the batch.
@@ -96,9 +97,10 @@ def check_bucket_index(
 
 
 def refuse_bucket_index(table: TableAccess, snapshot: TableSnapshot, options: WriteOptions) -> None:
-    """Refuse to add rows by another index to a table with a bucket index.
+    """Refuse to add rows to a table with a bucket index if the write uses another index type.
 
-    Hudi would not find a key in another file group, and fails if a file id does not begin with the number of a bucket.
+    Hudi finds a key only in the file group of its bucket, and fails if a file id does not begin with the number of a
+    bucket.
 
     Raises:
         UnsupportedTableError: all file ids of the table begin with numbers of buckets, or Hudi has stored the buckets
@@ -151,7 +153,7 @@ def _refuse_consistent_hashing(table: TableAccess) -> None:
 def _witnesses(
     table: TableAccess, partition_paths: Collection[str], snapshot: TableSnapshot, options: WriteOptions
 ) -> tuple[FileSlice, ...]:
-    """File slices that stay in the table after the write, of partitions of the batch or of recent writes."""
+    """Return file slices that stay in the table after the write, from partitions of the batch or of recent writes."""
     if options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
         return ()
     overwritten: Collection[str] = ()

@@ -109,10 +109,10 @@ class DuplicateCheck:
 
     @cached_property
     def _added(self) -> StagedInput:
-        """Rows that the write adds. All other rows change a file group: the conflict detection checks these rows.
+        """Return the rows that the write adds. The conflict detection checks all other rows: they change file groups.
 
-        A row whose key a log file has deleted counts as added, although a file group has the key: a writer that finds
-        keys in the record index adds the same key to another file group.
+        A row whose key a log file has deleted counts as added, although a file group has the key. The reason is that
+        another writer, which finds keys in the record index, adds the same key to another file group.
         """
         return StagedInput(tuple(batch for batch in self.placed.routed.batches if _adds_rows(batch)))
 

@@ -66,7 +66,7 @@ def _log_reading(settings: WriteSettings, rule: MergeRule) -> LogReading:
 
 
 def _combine_columns(settings: WriteSettings, rule: MergeRule | None) -> tuple[str, ...]:
-    """Columns that decide which row of the batch wins for a key: for log files, also the column that marks deletes."""
+    """Return the columns that decide which row of the batch wins for a key; for log files, with the delete flag."""
     if rule is None or settings.operation is WriteOperation.DELETE:
         return settings.combine_fields
     flag = (DELETED_FLAG,) if settings.honours_deleted_flag else ()

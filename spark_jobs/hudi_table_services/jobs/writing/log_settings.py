@@ -44,7 +44,7 @@ def log_settings(
 
 
 def log_targets(snapshot: TableSnapshot, own_time: str) -> LogTargets:
-    """Function that names the log file which a delta commit adds to a slice.
+    """Return a function that names the log file which a delta commit adds to a slice.
 
     Args:
         own_time: requested time of the delta commit.

@@ -1,4 +1,4 @@
-"""The ordering columns of a batch for a merge-on-read table: they must fit the deletes in log files.
+"""Check that the ordering columns of a batch fit the deletes in the log files of a merge-on-read table.
 
 The checks need no pyarrow, so a worker of Airflow can run them before Spark starts.
 """
@@ -15,7 +15,7 @@ from hudi_table_services.model.write_stat import WriteOperation
 
 
 def delete_wrappers(config: TableConfig, settings: WriteSettings) -> Mapping[str, Wrapper]:
-    """Map the ordering columns to the wrappers of their values in deletes; empty if the batch stores no such values.
+    """Map each ordering column to the Avro wrapper of its values in deletes; empty if the batch stores no such values.
 
     Raises:
         UnsupportedTableError: the batch can delete rows, and the ordering values of deletes cannot be stored.

@@ -16,7 +16,7 @@ _LOG = logging.getLogger(__name__)
 def own_commit(
     table: TableAccess, timeline: Timeline, request: UpsertRequest, report: Report
 ) -> JobResult | None:
-    """Result of this request's commit on the timeline; None if there is none."""
+    """Return the result of this request's commit on the timeline, or None if there is no such commit."""
     found = find_completed(table.timeline_store, timeline, request.request_id)
     if found is None:
         return None
@@ -25,7 +25,10 @@ def own_commit(
 
 
 def own_archived_commit(table: TableAccess, request: UpsertRequest, report: Report) -> JobResult | None:
-    """Result of this request's archived commit, or None. The archive cannot contain a generated request id."""
+    """Return the result of this request's archived commit, or None.
+
+    If the job generated the request id, no archived commit contains the id, so the function does not search for it.
+    """
     if not request.can_be_repeated:
         return None
     found = ArchivedTimeline(table.storage, table.config).find_request(request.request_id)

@@ -130,7 +130,7 @@ def preview_release(
 
 
 def _plans_of(table: TableAccess, file_groups: Collection[FileGroupId]) -> list[Clustering]:
-    """Pending clusterings that reserve one of the file groups."""
+    """Return the pending clusterings that reserve one of the file groups."""
     timeline = table.load_timeline()
     if not timeline.pending:
         return []
@@ -189,7 +189,7 @@ def _replace_plan(
 def _split_groups(
     plan: Clustering, file_groups: Collection[FileGroupId]
 ) -> tuple[tuple[ClusteringGroup, ...], tuple[ClusteringGroup, ...]]:
-    """Groups of the plan that contain one of the file groups, and the other groups."""
+    """Split the groups of the plan into groups that contain one of the file groups, and the other groups."""
     wanted = frozenset(file_groups)
     to_release = tuple(group for group in plan.plan.groups if not wanted.isdisjoint(file_groups_of(group)))
     return to_release, tuple(group for group in plan.plan.groups if group not in to_release)

@@ -53,7 +53,7 @@ _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
 
 @dataclass(frozen=True, slots=True)
 class CheckedWrite:
-    """Findings of the checks about a write that the checks accept.
+    """Findings about a write that passed the checks.
 
     Attributes:
         notes: a sentence for each check that was not possible in this process.
@@ -132,7 +132,7 @@ def _settings_with_header_advice(
     columns: SourceColumns,
     source: SourceSpec,
 ) -> WriteSettings | KeyGeneratorConfig:
-    """Return the result of `_settings`. If a CSV file has a header that is not read, its error says only so."""
+    """Return the result of `_settings`. If it fails because a CSV header is not read, advise to read the header."""
     try:
         return _settings(storage, options, config, columns, source)
     except InvalidRequestError as refusal:
@@ -188,7 +188,10 @@ def _is_completed(storage: Storage, config: TableConfig, request: UpsertRequest)
 def _source_columns(
     request: UpsertRequest, source: SourceSpec, source_is_local: bool
 ) -> tuple[SourceColumns | None, tuple[str, ...]]:
-    """Columns of the source if they are known without Spark, and a sentence about each check that is not possible."""
+    """Return the columns of the source, and a sentence about each check that is not possible.
+
+    The columns are None if they are not known without Spark.
+    """
     if (reason := _why_unreachable(request, source, source_is_local)) is not None:
         return None, (f"The source is not checked before Spark starts, because {reason}.",)
     try:
@@ -231,7 +234,7 @@ def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> No
 
 
 def _why_unreachable(request: UpsertRequest, source: SourceSpec, source_is_local: bool) -> str | None:
-    """Why this process cannot check the files of the source; None if it can."""
+    """Return why this process cannot check the files of the source; None if it can."""
     if source.format.lower() not in _FILE_FORMATS or not source.path:
         return f"its format is {source.format}"
     if chooses_files(source):
@@ -254,7 +257,7 @@ def _settings(
     columns: SourceColumns,
     source: SourceSpec,
 ) -> WriteSettings | KeyGeneratorConfig:
-    """Settings of the write, or only the key generator if the types of the columns are not known.
+    """Return the settings of the write, or only the key generator if the types of the columns are not known.
 
     Raises the errors of `open_write`.
     """

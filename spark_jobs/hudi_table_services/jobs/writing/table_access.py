@@ -23,7 +23,7 @@ def open_table(
     *,
     exists: bool = True,
 ) -> TableAccess:
-    """Access to the table, after the checks of `check_table`.
+    """Open the table of a write, after the checks of `check_table` if the table exists.
 
     Args:
         config: properties of the table or, if it does not exist yet, the properties that it will have.

@@ -215,7 +215,7 @@ class _UpsertJob:
         return open_table(self._storage, self._clock, self._request, self._options, config, exists=exists)
 
     def _finish_own_commit(self, table: TableAccess) -> JobResult | None:
-        """Result of the commit that an earlier attempt of this request completed; None if there is no such commit.
+        """Return the result of the commit that an earlier attempt of this request completed, or None.
 
         An attempt may complete during the search, so the method searches again after rolling back dead attempts.
         """

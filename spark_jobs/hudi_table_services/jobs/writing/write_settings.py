@@ -200,7 +200,7 @@ def _columns_in(table: StructType, batch: StructType) -> StructType:
 def merge_settings(
     options: WriteOptions, config: TableConfig | None
 ) -> tuple[tuple[str, ...], RecordMergeMode]:
-    """Ordering fields and merge mode: those of the table, or else of the request, or else those that Hudi infers."""
+    """Return ordering fields and merge mode: of the table, or else of the request, or else those that Hudi infers."""
     if config is None:
         ordering = options.ordering_fields
         inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING

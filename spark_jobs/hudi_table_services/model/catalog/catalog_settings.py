@@ -38,7 +38,9 @@ class PartitionExtractor(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogSettings:
-    """Settings of a sync. An empty string or None means that the sync uses the property of the Hudi table.
+    """Settings of a sync.
+
+    Unless an attribute says otherwise, an empty string or None means that the sync uses the property of the Hudi table.
 
     Attributes:
         kind: the kind of catalog.

@@ -74,7 +74,8 @@ class CatalogPlan:
     """Changes that make one table of a catalog equal to the wanted table.
 
     Attributes:
-        table: the wanted table. If the table exists, its properties include existing properties of other programs.
+        table: the wanted table. If the catalog already has the table, `properties` also contains the properties that
+            other programs have set in the catalog.
         creates_database, creates_table: whether the database or the table is created.
         updates_table: whether the definition of the existing table is changed.
         cascades: whether the columns of existing partitions are changed, too.

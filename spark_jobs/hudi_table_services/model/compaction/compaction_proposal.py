@@ -34,14 +34,14 @@ class CompactionInput:
     """Input of the planner in addition to the snapshot.
 
     Attributes:
-        instant_time: requested time of the compaction to plan. The ages of log files are measured at this time. It must
-            be later than the completion of each delta commit in the snapshot, because readers add log files of later
-            delta commits to the slice that the compaction creates.
+        instant_time: requested time of the compaction to plan. The ages of log files are measured at this time. The
+            time must be later than the completion of each delta commit in the snapshot, because readers add log files
+            of later delta commits to the slice that the compaction creates.
         zone: time zone of the timeline.
-        open_file_groups: requested time of a pending delta commit, by each file group to which this delta commit may
-            write log files. Used for table version 6 only.
+        open_file_groups: maps file groups to the requested time of a pending delta commit that may write log files to
+            them. Used for table version 6 only.
         unknown_delta_commits: requested times of pending delta commits whose file groups are not known, for example
-            because they are only requested. Used for table version 6 only.
+            because a delta commit is requested, but not yet inflight. Used for table version 6 only.
         bytes_per_second: bytes that a task of earlier compactions read and wrote per second; None if not known.
     """
 
@@ -96,7 +96,7 @@ class CompactionProposal:
 
     @property
     def after(self) -> ReadAmplification:
-        """The log files that the execution leaves. The new base files count with the size of the old ones."""
+        """Return the log files that remain after the execution, on the assumption that base files keep their size."""
         left = {skipped.file_group_id for skipped in self.skipped}
         slices = self.before.slices if left else ()
         return replace(self.before, slices=tuple(s for s in slices if s.file_slice.file_group_id in left))

@@ -33,7 +33,8 @@ class CompactionOptions:
         max_delta_commits: number of delta commits that the trigger requires, at least 1.
         max_delta_seconds: number of seconds that the trigger requires.
         strategy: determines which slices a plan contains, in which order, and up to which bound.
-        target_io_mb: a plan ends with the slice that reaches this number of mebibytes, read and written.
+        target_io_mb: limit of the mebibytes that a plan reads and writes. The slice that reaches the limit is the last
+            slice of the plan.
         min_log_bytes: LOG_FILE_SIZE plans only slices with at least this number of bytes in log files.
         min_log_files: LOG_FILE_NUM plans only slices with at least this number of log files.
         target_partitions: DAY_BASED plans slices of this number of newest partitions.
@@ -45,9 +46,10 @@ class CompactionOptions:
             means that no slice waits.
         max_log_age_seconds: `min_log_ratio` does not apply to a slice whose oldest log file is at least this number of
             seconds old.
-        max_task_seconds: a plan ends with the slice that reaches this expected duration of all tasks together, in
-            seconds; 0 means no bound.
-        default_bytes_per_second: bytes that a task reads and writes per second, if no earlier compaction shows it.
+        max_task_seconds: limit of the expected duration of all tasks of a plan together, in seconds. The slice that
+            reaches the limit is the last slice of the plan. 0 means no limit.
+        default_bytes_per_second: assumed number of bytes that a task reads and writes per second, if no earlier
+            compaction shows this speed.
         new_base_file_bytes: size that Hudi assumes for the new base file of a slice without a base file.
     """
 

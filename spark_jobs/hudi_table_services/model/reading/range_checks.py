@@ -1,8 +1,9 @@
 """Decide from the range of a column whether any row can fulfil a condition.
 
-The answers must never lose a row, so every doubt counts as "can". As in Spark, NaN is equal to NaN and greater than all
-numbers. A range does not contain NaN, so a range of floating-point numbers only bounds the rows from above if the
-column certainly has no NaN.
+A read must not lose a row, so the functions exclude a range only if certainly no row fulfils the condition. As in
+Spark, NaN is equal to NaN and greater than all numbers. The smallest and greatest value of a range ignore NaN.
+Therefore, the greatest value of a floating-point column is an upper bound of its rows only if the column certainly has
+no NaN.
 """
 
 import math
@@ -37,10 +38,10 @@ def excludes(predicate: ColumnPredicate, found: FileColumnRange) -> bool:
 
 
 def range_in_type(type_name: str, found: FileColumnRange) -> FileColumnRange | None:
-    """Convert a range to the type that the column has today. None if the order of the values may have changed.
+    """Convert a range to the type that the column has today; None if the values may have another order in that type.
 
-    The column may have been widened since the file was written. Numbers keep their order; numbers that became strings
-    do not.
+    The type of the column may have been widened since the file was written. Numbers keep their order in a wider number
+    type, but not as strings.
     """
     convert = _CONVERSIONS.get(type_name)
     if convert is None:

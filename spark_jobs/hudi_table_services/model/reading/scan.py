@@ -17,7 +17,7 @@ class SkippingFacts:
     Attributes:
         file_ranges: ranges of columns in data files, by path. Files without statistics are missing.
         partition_ranges: ranges of columns in partitions, by partition path.
-        located: the file groups that have the wanted record keys; None if the record index was not asked.
+        located: the file groups that contain the wanted record keys; None if the record index was not searched.
         notes: sentences that say which index was not used, and why.
     """
 
@@ -47,7 +47,7 @@ class ScanPlan:
 
     Attributes:
         slices: sorted by partition path and file id.
-        skipped: what is left out, in the order in which the reasons were checked.
+        skipped: the file slices that the read leaves out, in the order in which the reasons were checked.
         notes: further sentences for the user.
     """
 

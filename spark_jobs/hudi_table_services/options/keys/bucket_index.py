@@ -1,6 +1,6 @@
 """Keys of the bucket index (HoodieIndexConfig, Hudi 0.15 and 1.2).
 
-Hudi stores none of them in the table, so every write must give the same values.
+Hudi stores none of these keys in the table, so every write must give the same values.
 """
 
 from hudi_table_services.options.kinds import Names, WholeNumber

@@ -146,7 +146,7 @@ WAIT_SECONDS = option(
 )
 
 DELETE_SETTINGS = ("hoodie.payload.delete.field", "hoodie.payload.delete.marker")
-"""Keys that tables of version 8 and older do not store. Compactions and clusterings read them; other jobs do not."""
+"""Keys that tables of version 8 and older do not store. Only compactions, clusterings and reads use them."""
 
 COMPACTION_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Compaction: when a compaction is due": (

@@ -101,10 +101,10 @@ REFUSED_READS = {
     "hoodie.realtime.merge.skip": "a snapshot read merges log files; a read-optimized read ignores them",
     "hoodie.query.as.ro.table": f"set {QUERY_TYPE.key}=read_optimized",
 }
-"""Keys of Hudi that would change the result of a read. Maps each of them to the reason why a read refuses it."""
+"""Keys of Hudi that would change the result of a read. Maps each key to the reason why a read refuses it."""
 
 HARMLESS_VALUES = ("", "false", "latest_state", "payload_combine")
-"""Values of these keys that mean Hudi's default, so a read accepts them."""
+"""Values that mean Hudi's default for a key of `REFUSED_READS`. A read accepts the key with such a value."""
 
 READ_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
     "Reads": (QUERY_TYPE, AS_OF, BEGIN, END, FULL_SCAN, HOLES_POLICY, DATA_SKIPPING, *STREAM_OPTIONS),

@@ -1,4 +1,4 @@
-"""Partition columns with a unit of time, such as ``updated_at:day``, as options of Hudi's time-based key generator."""
+"""Convert partition columns with a unit of time, such as ``updated_at:day``, to options of Hudi's key generators."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ PATH_FORMATS = {"year": "yyyy", "month": "yyyy-MM", "day": "yyyy-MM-dd", "hour":
 """Maps each unit of time to the date pattern of its partition paths."""
 
 _HUDI_TYPES = ("SIMPLE", "TIMESTAMP")
-"""Types of partition columns in Hudi's own notation."""
+"""Types of partition columns in Hudi's own notation, such as ``updated_at:TIMESTAMP``."""
 
 
 def partition_options(partition_by: Sequence[str], key_column_count: int) -> dict[AnyOption, object]:

@@ -16,7 +16,7 @@ from hudi_table_services.options.shared import known_options
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """A query, and what else the options of a read say.
+    """The typed options of a read: the query, and further settings.
 
     Attributes:
         merge_settings: settings of the merge rule that tables before version 9 do not store.

@@ -16,12 +16,12 @@ _OWN = (*keys.STREAM_OPTIONS, *_WINDOW, keys.QUERY_TYPE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamRequest:
-    """What the options of a stream say.
+    """The typed options of a stream.
 
     Attributes:
         start: where a stream without checkpoint begins: ``earliest``, ``latest`` or a point in time.
         limits: limits of a micro-batch.
-        holes: what a pending write in a table of version 6 causes; by default, batches end before the write.
+        holes: how the stream treats a pending write in a table of version 6; by default, batches end before the write.
         batch_options: options of the incremental read of each batch, without its window.
         warnings: one sentence for each known key that has no effect on a read.
     """

@@ -119,7 +119,7 @@ def _merged(
 def _with_known_types(
     existing: CatalogTable, wanted: CatalogTable, settings: CatalogSettings
 ) -> tuple[CatalogColumn, ...]:
-    """Return the wanted columns. Unless the settings choose the type of timestamps, keep their type in the catalog.
+    """Return the wanted columns. Unless the settings choose the type of timestamps, timestamps keep the catalog's type.
 
     Hudi's sync stores timestamps as ``bigint`` by default, and a Hive Metastore refuses to change this type.
     """
@@ -135,9 +135,9 @@ def _with_known_types(
 
 
 def _equal_spark_schema(existing: CatalogTable, wanted: CatalogTable) -> dict[str, str]:
-    """Return the existing properties with the Spark schema if they differ from the wanted ones only in blanks.
+    """Return the existing properties with the Spark schema if they contain the same schema as the wanted properties.
 
-    Otherwise, return no property.
+    The JSON texts can differ in their form, for example in blanks. If the schemas differ, return no property.
     """
     before, after = (
         {key: value for key, value in each.properties.items() if key.startswith(f"{SPARK_SCHEMA}.")}

@@ -1,4 +1,4 @@
-"""Types of columns in Hive's syntax and in Spark's JSON (HiveSchemaUtil and AvroToSparkJson, Hudi 1.2)."""
+"""Convert types of columns to Hive's syntax and to Spark's JSON (HiveSchemaUtil and AvroToSparkJson, Hudi 1.2)."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def hive_type(data_type: DataType, *, supports_timestamp: bool | None) -> str:
     """Return the type in Hive's syntax, in lower case and without blanks, such as ``array<struct<a:int>>``.
 
     Args:
-        supports_timestamp: whether timestamps become ``timestamp``; if False, they become ``bigint``.
+        supports_timestamp: False converts timestamps to ``bigint``; True and None convert them to ``timestamp``.
     """
     match data_type:
         case StructType():
@@ -67,7 +67,9 @@ def spark_schema_json(schema: StructType, partition_fields: Collection[str]) -> 
 
 
 def nullable_columns(schema: StructType, names: Sequence[str]) -> dict[str, Any]:
-    """Return columns as ``StructType.jsonValue()`` of Spark returns them. All of them may be null, as in Spark's files.
+    """Return columns in the form of Spark's ``StructType.jsonValue()``.
+
+    All columns are nullable, as in a DataFrame that Spark reads from files.
 
     Raises:
         InvalidRequestError: the schema has no such column.

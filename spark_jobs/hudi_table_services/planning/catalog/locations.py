@@ -1,4 +1,4 @@
-"""Locations of tables and partitions in a catalog."""
+"""Build and compare the locations of tables and partitions in a catalog."""
 
 import re
 
@@ -22,7 +22,7 @@ def partition_location(location: str, partition_path: str) -> str:
 
 
 def are_equal_locations(one: str, other: str) -> bool:
-    """Whether two locations are equal, apart from trailing slashes and names of one scheme, such as s3 and s3a."""
+    """Whether two locations are equal. Trailing slashes do not count. Schemes such as s3 and s3a count as equal."""
     return _key(one) == _key(other)
 
 

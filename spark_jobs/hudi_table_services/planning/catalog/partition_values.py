@@ -1,4 +1,4 @@
-"""Partition values from partition paths (implementations of PartitionValueExtractor, Hudi 1.2)."""
+"""Derive partition values from partition paths (implementations of PartitionValueExtractor, Hudi 1.2)."""
 
 import re
 from collections.abc import Callable

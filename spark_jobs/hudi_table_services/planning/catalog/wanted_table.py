@@ -1,4 +1,4 @@
-"""The tables and partitions that a catalog should have for a Hudi table (HiveSyncTool and HMSDDLExecutor, Hudi 1.2)."""
+"""Define the tables and partitions of a Hudi table in a catalog (HiveSyncTool and HMSDDLExecutor, Hudi 1.2)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -54,7 +54,7 @@ def _where(checked: CheckedPartitions) -> str:
 
 
 def _rule(options: CleanOptions, retention: Retention, commits: int) -> str:
-    """Return the rule of the policy that keeps outdated files."""
+    """Describe the rule by which the policy keeps outdated files."""
     if options.policy is CleanPolicy.KEEP_LATEST_FILE_VERSIONS:
         return f"cleaning keeps {_last(options.file_versions_retained, 'version')} of each file group"
     floor = f"file versions that have been outdated for less than {options.floor_hours:g} h are kept"

@@ -1,4 +1,4 @@
-"""Clean plans and results as Hudi 0.15 and 1.2 store them (HoodieCleanerPlan, HoodieCleanMetadata; version 2)."""
+"""Build and read clean plans and results of Hudi 0.15 and 1.2 (HoodieCleanerPlan, HoodieCleanMetadata; version 2)."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -64,7 +64,9 @@ def _base_files_first(name: str) -> tuple[bool, str]:
 
 
 def notes_for_the_next_clean(savepoints: Collection[str], recheck: Collection[str]) -> dict[str, str]:
-    """Return the extra metadata of a plan. The plan must cover all partitions that may have outdated files.
+    """Return the extra metadata of a plan that covers all partitions that may have outdated files.
+
+    Do not store this metadata in a plan for selected partitions only: without it, the next clean checks all partitions.
 
     Args:
         savepoints: requested times of the savepoints whose files the plan kept.
@@ -177,7 +179,7 @@ def clean_metadata(
 
 
 def partitions_to_recheck(metadata: CleanMetadata) -> frozenset[str] | None:
-    """Return the partitions with outdated files that a clean kept or failed to delete; None if it stored no list."""
+    """Return the partitions whose outdated files a clean kept or failed to delete; None if the clean stored no list."""
     text = metadata.extra_metadata.get(RECHECK_KEY)
     if text is None:
         return None

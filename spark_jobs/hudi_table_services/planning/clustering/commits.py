@@ -1,11 +1,12 @@
-"""Clustering of the files that certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
+"""Plan the clustering of files that certain commits wrote (CommitBasedClusteringPlanStrategy; Hudi 1.2).
 
 The strategy considers completed writes requested after ``earliest.commit.to.cluster``. The plan contains no file that
 was written by a replace commit, and no file group that was replaced by a replace commit. This planner plans the latest
 slice of each file group once. Hudi plans one version of a file group for each commit that wrote the file group, even if
-the version no longer exists. With this strategy, Hudi plans files of any size, and its checkpoint skips files that do
-not fit into the plan. This planner applies the small-file limit. Its checkpoint stops before the first commit with a
-file that has to wait for a later plan. Parity mode follows Hudi.
+the version no longer exists. The plan also stores a checkpoint: the commit after which the next plan begins. With this
+strategy, Hudi plans files of any size, and Hudi's checkpoint skips files that do not fit into the plan. This planner
+applies the small-file limit, and its checkpoint precedes the first commit with a file that has to wait for a later
+plan. Parity mode follows Hudi.
 """
 
 from collections import Counter
@@ -59,7 +60,7 @@ def written_since(options: ClusteringOptions, given: ClusteringInput) -> Written
 
 
 def checkpoint(written: WrittenSince, waiting: Collection[FileGroupId], options: ClusteringOptions) -> str:
-    """Return the last commit before the first commit with waiting files; `earliest_commit` if there is none."""
+    """Return the last commit before the first commit with waiting files; `earliest_commit` if no commit precedes it."""
     stop = min((written.file_groups[g] for g in waiting if g in written.file_groups), default=None)
     finished = [time for time in written.commits if stop is None or time < stop]
     return finished[-1] if finished else options.earliest_commit

@@ -1,9 +1,10 @@
 """Group the slices of one partition into few files near the target size, without useless rewrites.
 
-Replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2). `clustering.parity` forms
-the groups of these strategies. This module differs in three points. Slices are packed by best fit instead of into one
-open group. A group must result in fewer files or put rows in order. If a clustering with the same options wrote a file,
-the file counts as already clustered (settled) and is rewritten only together with other files.
+This module replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2). The module
+`clustering.parity` forms the same groups as these strategies; this module differs in three points. Slices are packed by
+best fit instead of into one open group. A group must result in fewer files or put rows in order. If a clustering with
+the same options wrote a file, the file counts as already clustered (settled) and is rewritten only together with other
+files.
 """
 
 from bisect import bisect_left, insort
@@ -108,7 +109,7 @@ class _Rules:
 def group_partition(
     partition_path: str, candidates: Candidates, options: ClusteringOptions
 ) -> PartitionGroups:
-    """Return the groups that improve the table, most useful first, and the slices in no group with the reasons."""
+    """Return the groups that improve the table, most useful first, and count the other slices by reason."""
     rules = _Rules(options)
     single = [rules.evaluate([c]) for c in candidates.chosen] if rules.single_file else None
     bins = _pack(candidates.chosen, rules) if single is None else single
@@ -127,7 +128,7 @@ def group_partition(
 
 
 def warn_of_lone_files(groups: Sequence[PlannedGroup], options: ClusteringOptions) -> tuple[str, ...]:
-    """Return a warning if groups only sort the rows of a file that queries read completely in any order."""
+    """Return a warning if groups only sort the rows of one small file, which queries read completely in any case."""
     lone = [g for g in groups if len(g.slices) == g.output_files == 1 and g.input_bytes < LONE_FILE_BYTES]
     asks_for_single_files = options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT
     if not lone or not options.layout.is_sorted or asks_for_single_files:

@@ -1,11 +1,12 @@
 """Form groups as Hudi does, for users who want the plan that Hudi would schedule.
 
-Follows SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and PartitionAwareClusteringPlanStrategy
-(Hudi 1.2). The size of the base file alone decides whether a slice is eligible; a missing base file counts as 0 bytes.
-Slices are packed by next fit, where a missing base file counts as 120 MiB. The number of output files is the group's
-size divided by the target, rounded up. A group with a single slice may be left out only if it is the last group of its
-partition. Sizes are compared as long integers, whereas Hudi narrows their difference to 32 bits and so misorders files
-that differ by 2 GiB. Ties are ordered by file id, whereas Hudi uses the order of its view.
+This module follows SparkSizeBasedClusteringPlanStrategy, SparkSingleFileSortPlanStrategy and
+PartitionAwareClusteringPlanStrategy (Hudi 1.2). The size of the base file alone decides whether a slice is eligible; a
+missing base file counts as 0 bytes. Slices are packed by next fit, where a missing base file counts as 120 MiB. The
+number of output files is the group's size divided by the target, rounded up. If the options exclude groups with a
+single slice, only the last group of a partition is left out for this reason. Sizes are compared as long integers,
+whereas Hudi narrows their difference to 32 bits and so misorders files that differ by 2 GiB. Slices that compare equal
+are ordered by base instant time and file id, whereas Hudi uses the order of its view.
 """
 
 from collections import Counter

@@ -32,7 +32,7 @@ class PartitionSelection:
         partitions: selected partitions in Hudi's order. RECENT_DAYS sorts the newest partitions first. Partitions that
             an option lists have the order of the list. In all other cases, the order is ascending.
         total: number of partitions of the table.
-        unknown: partitions in the option that do not exist in the table or have no file.
+        unknown: partitions that an option lists, but that do not exist in the table or have no file.
         reason: the filters and the number of matching partitions, e.g.
             ``partitions that match …pattern=2024.*: 12 of 40``; empty without filters.
     """

@@ -94,7 +94,11 @@ def find_candidates(
 
 
 def _is_divided(file_slice: FileSlice, size: int, options: ClusteringOptions, given: ClusteringInput) -> bool:
-    """Whether to divide a slice. A clustering with the same target did not make a smaller file of a settled slice."""
+    """Whether to divide a slice into several files.
+
+    If a clustering with the same target size wrote the file, the file is not divided, because another clustering would
+    not make it smaller either.
+    """
     known = given.settled.get(file_slice.file_group_id)
     is_settled = known is not None and known.target_file_max_bytes == options.target_file_max_bytes
     return 0 < options.split_above_bytes <= size and not is_settled

@@ -47,7 +47,7 @@ def stored_plan(
 
     Args:
         groups: all groups of the proposal, or those groups of the proposal that this instant executes.
-        proposal: source of the waiting partitions and of the checkpoint.
+        proposal: the proposal from which the plan takes the waiting partitions and the checkpoint.
         to_uri: converts a path relative to the base path to the absolute path that Hudi needs, e.g.
             ``file:///t/p/f.parquet``.
     """
@@ -128,7 +128,7 @@ def _stored_slice(file_slice: FileSlice, to_uri: Callable[[str], str]) -> Cluste
     return ClusteringSlice(
         file_id=file_slice.file_group_id.file_id,
         partition_path=partition,
-        # As in Hudi, an empty text, because executions of Hudi fail without a text.
+        # A slice without a base file gets an empty string, as in Hudi: executions of Hudi fail if the value is missing.
         data_file_path="" if base_path is None else to_uri(base_path),
         delta_file_paths=tuple(to_uri(folder + log.file_name) for log in file_slice.log_files),
         bootstrap_file_path="",

@@ -1,4 +1,4 @@
-"""Dates in partition paths, as DayBasedCompactionStrategy reads them (Hudi 1.2.0).
+"""Sort partitions by the dates in their paths, as DayBasedCompactionStrategy does (Hudi 1.2.0).
 
 Release 0.15.0 sorts the paths as strings, and its plan has no bound on input and output; this project follows 1.2.0.
 """

@@ -38,7 +38,7 @@ _SERVICES = {
 
 
 def partition_obstacle(options: CompactionOptions) -> Callable[[str], str | None]:
-    """Return a function of a partition path. It returns the reason to leave the partition out, or None.
+    """Return a function that takes a partition path and returns the reason to leave the partition out, or None.
 
     Raises:
         InvalidRequestError: the pattern is not a regular expression.
@@ -64,7 +64,7 @@ def partition_obstacle(options: CompactionOptions) -> Callable[[str], str | None
 def slice_obstacle(
     snapshot: TableSnapshot, given: CompactionInput
 ) -> Callable[[FileSlice], SkippedSlice | None]:
-    """Return a function of a slice with log files. It returns the reason to leave the slice out, or None."""
+    """Return a function that takes a slice with log files and returns the reason to leave the slice out, or None."""
     reserved = snapshot.reserved_file_groups
     plans = {i.requested_time: _plan_name(i) for i in snapshot.timeline.pending if i.action in _SERVICES}
     has_shared_slices = not snapshot.config.table_version.has_own_log_instants

@@ -1,4 +1,4 @@
-"""Measures of the health report about log files and pending compactions."""
+"""Compute the measures of the health report about log files and pending compactions."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -18,7 +18,7 @@ def log_measures(
     All values are 0 for a copy-on-write table. If the table has log files but no base file, `log_ratio` is missing.
 
     Args:
-        age_hours: returns the hours since an instant time; None if its digits are not a date.
+        age_hours: returns the hours since an instant time; None if the digits of the instant time are not a date.
     """
     compactions = [each for each in pending if each.action in _COMPACTIONS]
     measures = {

@@ -20,10 +20,11 @@ def open_writes(timeline: Timeline, profiles: Mapping[str, CommitMetadata]) -> O
     """Collect the file groups of all pending delta commits.
 
     A workload profile lists each file group with updates, and the number of inserts of each partition (WorkloadProfile;
-    Hudi 0.15.0). The simple, bloom and bucket indexes write inserts of a profile to base files, or count them as
-    updates. With the HBase and in-memory indexes, inserts can go to log files that no profile lists. A table of version
-    6 does not store its index, so the result can lack file groups. Therefore, `commits.plans.left_logs` does not
-    complete a compaction while an older delta commit inserts rows into a partition of the plan.
+    Hudi 0.15.0). With the simple, bloom and bucket indexes, Hudi writes the inserts of a profile to base files, or
+    counts them as updates. With the HBase and in-memory indexes, inserts can go to log files that no profile lists. A
+    table of version 6 does not store which index its writers use, so the result can lack file groups. Therefore,
+    `commits.plans.left_logs` does not complete a compaction while an older delta commit inserts rows into a partition
+    of the plan.
 
     Args:
         profiles: maps the requested time of each inflight delta commit to its workload profile. A delta commit without

@@ -1,7 +1,8 @@
 """Plan a compaction: choose slices whose log files are merged into new base files.
 
 The planner has the same purpose as BaseHoodieCompactionPlanGenerator and CompactionStrategy (Hudi 1.2.0). `exclusions`
-and `selection` describe the differences. The trigger is separate, in `trigger`, so that a user can plan at any time.
+and `selection` describe the differences. This module does not check whether a compaction is due, so that a user can
+plan at any time; the module `trigger` makes this check.
 """
 
 from collections import Counter
@@ -100,7 +101,7 @@ def _candidates(
 
 
 def _place(skipped: SkippedSlice) -> tuple[str, str]:
-    """Sort key. It is much faster than comparing the dataclasses; each file group occurs once."""
+    """Return a sort key, because comparing the dataclasses would be much slower. Each file group occurs only once."""
     return skipped.file_group_id.partition_path, skipped.file_group_id.file_id
 
 

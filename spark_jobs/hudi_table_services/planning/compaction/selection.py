@@ -1,4 +1,4 @@
-"""Filter, order and bound of a plan (subclasses of CompactionStrategy; Hudi 1.2.0).
+"""Filter and sort the slices for a plan, and bound the plan (subclasses of CompactionStrategy; Hudi 1.2.0).
 
 Each strategy drops slices below its threshold, sorts the remaining slices, and takes slices until the plan reads and
 writes ``hoodie.compaction.target.io``:
@@ -12,9 +12,9 @@ writes ``hoodie.compaction.target.io``:
 | UnBoundedCompactionStrategy | none | order of the listing | no |
 
 As in BoundedIOCompactionStrategy, the slice that reaches the bound is in the plan, and all later slices wait. The
-bound counts whole mebibytes of each slice, so slices below one mebibyte count as 0. Slices that compare equal, and
-slices in the order of the listing, are sorted by partition path and file id; in Hudi, the order of the listing is the
-order of its partition list and of a hash map.
+bound counts whole mebibytes of each slice, so slices below one mebibyte count as 0. In this module, the order of the
+listing is the order of partition paths and file ids; in Hudi, it is the order of the partition list and of a hash map.
+Slices that compare equal also have the order of the listing.
 
 Options of this project add a rank by benefit, a minimum ratio of log bytes, and a bound on the duration of the tasks.
 By default these options have no effect, so a plan has the same slices as Hudi's plan.
@@ -48,7 +48,10 @@ _ORDERS: Mapping[CompactionStrategyKind, Order] = {
 def split_by_threshold(
     candidates: Sequence[SliceLogs], options: CompactionOptions, given: CompactionInput
 ) -> tuple[list[SliceLogs], list[SkippedSlice]]:
-    """Separate the slices that reach the threshold of the strategy and the minimum ratio from all other slices."""
+    """Divide the slices into those that may be planned and those below the strategy's threshold or the minimum ratio.
+
+    The minimum ratio does not apply to a slice whose oldest log file has reached the maximum age.
+    """
     kept: list[SliceLogs] = []
     skipped: list[SkippedSlice] = []
     age = _age_measure(given)
@@ -67,7 +70,7 @@ def in_plan_order(
     """Sort the slices in the order in which slices are added to a plan.
 
     Args:
-        candidates: slices by partition path, then by file id.
+        candidates: slices, sorted by partition path, then by file id.
         partitions: the considered partitions in the order of the plan.
     """
     if options.ranks_by_benefit:

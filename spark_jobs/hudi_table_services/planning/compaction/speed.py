@@ -1,4 +1,4 @@
-"""Speed of the tasks of earlier compactions, from their commit metadata."""
+"""Compute how fast the tasks of earlier compactions were, from the commit metadata of these compactions."""
 
 from collections.abc import Iterable
 

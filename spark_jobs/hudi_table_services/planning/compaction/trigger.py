@@ -5,7 +5,7 @@ counts pending delta commits. Release 1.2.0 compares the completion time of each
 the compaction, and counts completed delta commits. For the trigger NUM_COMMITS_AFTER_LAST_REQUEST, both releases count
 pending delta commits, compare requested times, and begin at the newest pending compaction even if a later compaction is
 completed. As 1.2.0 does, this module counts the delta commits whose log files the compaction did not merge: those that
-completed at or after its requested time. It differs from both releases in four points:
+completed at or after the compaction's requested time. This module differs from both releases in four points:
 
 - Pending delta commits never count, because a dead writer can leave any number of them.
 - Log compactions do not count, because they contain no new rows. Hudi counts each one as a delta commit.

@@ -1,4 +1,4 @@
-"""Measure the read amplification of a table: the log files of its latest slices, and the time of the oldest one."""
+"""Measure a table's read amplification: the log files of its latest slices, and the time of the oldest log file."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable
@@ -55,9 +55,10 @@ def _known_size(file: BaseFile | LogFile) -> int:
 def _earliest_log(file_slice: FileSlice, delta_commits: list[str]) -> str:
     """Return the earliest time at which the oldest log file can have been written, for table version 6.
 
-    If the slice has a base file, this is the first completed delta commit after the base instant of the slice. If the
-    slice has no base file, this is the first completed delta commit at or after the base instant. The function returns
-    the base instant if there is no such delta commit, or if archival may have archived it.
+    If the slice has a base file, the result is the time of the first completed delta commit after the base instant of
+    the slice. If the slice has no base file, the result is the time of the first completed delta commit at or after the
+    base instant. The function returns the base instant if there is no such delta commit, or if archival may have
+    archived this delta commit.
     """
     base_time = file_slice.base_instant_time
     if delta_commits and base_time < delta_commits[0]:

@@ -39,7 +39,11 @@ _KEY = re.compile(r"_?hoodie(?:\.\w+)+")
 
 
 def _named(settings: Settings) -> Iterator[tuple[str, AnyOption | None]]:
-    """Yield the options of Hudi. Leave out options of other data sources, and options that add metadata to a commit."""
+    """Yield the options to check, each with its declaration; None for an option that is not declared.
+
+    Options that add metadata to a commit are left out. If only Hudi's jobs read the options, options that do not begin
+    with ``hoodie.`` are left out, too, because they may belong to other data sources.
+    """
     prefix = settings.text(METADATA_KEY_PREFIX.key)
     for key in sorted(settings.given):
         if key not in KNOWN_OPTIONS and prefix and key.startswith(prefix):

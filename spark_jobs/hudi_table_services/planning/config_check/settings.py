@@ -19,12 +19,13 @@ class TableFacts:
             files.
         partitions: partition paths; None if unknown.
         has_partitioned_record_index: whether the record index has file groups for each partition of the table.
-        refused_secondary_index: why jobs cannot update a secondary index; empty if they can update all.
+        refused_secondary_index: why jobs cannot update a secondary index; empty if they can update all secondary
+            indexes.
         definitions_damage: why the definitions of the indexes cannot be read, with the name of the file; empty if they
             can be read, or if jobs do not need them.
         definitions_cure: what to do about the damage.
         bucket_numbers: numbers of buckets in the ids of the file groups that the newest write wrote; empty if unknown.
-        has_other_file_ids: whether ids of file groups that the newest write wrote have no such number.
+        has_other_file_ids: whether the newest write wrote file groups whose ids contain no bucket number.
     """
 
     properties: Mapping[str, str]
@@ -145,7 +146,12 @@ def _for(engines: str) -> dict[str, bool]:
 def config_rule(
     rule_id: str, severity: Severity, finds: str, *, source: str, engines: str = "both"
 ) -> Callable[[Check], ConfigRule]:
-    """Turn a function into a rule for the options of some jobs; ``engines``: ``native``, ``hudi`` or ``both``."""
+    """Return a decorator that turns a function into a rule.
+
+    Args:
+        engines: the jobs whose options the rule checks: ``native`` (jobs of this project), ``hudi`` (Hudi's jobs) or
+            ``both``.
+    """
 
     def made(check: Check) -> ConfigRule:
         return ConfigRule(

@@ -134,7 +134,7 @@ def _clean_before_queries(settings: Settings) -> Iterator[Problem]:
 
 
 def _clean_policy(settings: Settings) -> str:
-    """Return the cleaning policy in the options, or else the policy of the only retention option that is set."""
+    """Return the policy in the options, or else the policy of the only retention option set, or else the default."""
     if settings.has(_POLICY):
         return settings.text(_POLICY).upper()
     by_key = {
@@ -147,9 +147,9 @@ def _clean_policy(settings: Settings) -> str:
 
 
 def _hours_kept(settings: Settings) -> tuple[float, str] | None:
-    """Return the hours for which cleaning keeps the files of a query, and the key with this number; None if unknown."""
+    """Return the hours for which cleaning keeps the files of a query, and the key that sets them; None if unknown."""
     policy = _clean_policy(settings)
-    # Hudi's own cleaner has no such floor.
+    # Hudi's own cleaner has no minimum number of hours.
     floor = 0.0 if settings.facts.is_hudi else settings.number(_FLOOR) or 0.0
     if policy == "KEEP_LATEST_BY_HOURS":
         hours = settings.number(_HOURS)

@@ -8,7 +8,7 @@ from hudi_table_services.model.file_sizing import FileSizingOptions
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Division:
-    """Rows of each file.
+    """The number of rows that each file gets.
 
     Attributes:
         new_files: number of rows of each new file, largest first.

@@ -55,7 +55,7 @@ class FileCost:
         return self.records_within(file_bytes - self.footer_base_bytes, existing_records=0)
 
     def records_per_file(self, options: FileSizingOptions) -> int:
-        """Number of rows that fill a new file, at least 1. Without auto split, the split size is an upper bound."""
+        """Return how many rows fill a new file: at least 1, and without auto split at most `insert_split_size`."""
         room = options.max_file_size_bytes - self.footer_base_bytes
         fitting = max(self.records_within(room, existing_records=0), 1)
         return fitting if options.insert_auto_split else min(options.insert_split_size, fitting)

@@ -50,7 +50,7 @@ def plan_file_sizing(
 ) -> FileSizingPlan:
     """Assign every row of the batch to a file group.
 
-    Each update belongs to the file group that has its key. Inserts fill small files, the largest first, and then new
+    Each update goes to the file group that contains its key. Inserts fill small files, the largest first, and then new
     files. The order of the inputs does not change the result. File groups of a pending plan get no rows.
 
     Args:
@@ -82,7 +82,7 @@ def room_of(
     batch_record_size: float | None,
     options: FileSizingOptions,
 ) -> PartitionRoom:
-    """Return the partition before inserts are placed.
+    """Return the sizes, updates and row estimates of a partition, with which the planner assigns inserts to files.
 
     Args:
         batch_record_size: see `Workload`.

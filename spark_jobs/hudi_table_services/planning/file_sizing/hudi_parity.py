@@ -1,11 +1,11 @@
 """Plan file sizes as Hudi 1.x does, for users who want the files that a writer of Hudi would create.
 
-Follows UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator (Hudi 1.2), with integers.
-The record size is computed from the totals of the latest commits, including footers. In copy-on-write tables small
-files are padded in order of file id; Hudi uses the order of its view, which is not defined. In merge-on-read tables the
-smallest files are padded first, up to the limit on candidates. Growth by updates is not counted. A remainder becomes a
-separate file. Hudi then assigns rows at random, so its counts are expected values. The counts of this module are exact,
-because random assignment cannot be reproduced.
+This module follows UpsertPartitioner, SparkUpsertDeltaCommitPartitioner and AverageRecordSizeEstimator (Hudi 1.2), and
+calculates with integers. The record size is computed from the totals of the latest commits, including footers. In
+copy-on-write tables small files are padded in order of file id; Hudi uses the order of its view, which is not defined.
+In merge-on-read tables the smallest files are padded first, up to the limit on candidates. Growth by updates is not
+counted. A remainder becomes a separate file. Hudi then assigns rows to files at random, so the row counts in Hudi's
+plan are only expected values. The counts of this module are exact, because random assignment cannot be reproduced.
 """
 
 import math
@@ -39,7 +39,8 @@ from hudi_table_services.planning.file_sizing.small_files import (
 from hudi_table_services.planning.file_sizing.write_buckets import PartitionRoom, sizes_of, updates_of
 
 _ESTIMATING_ACTIONS = frozenset({Action.COMMIT, Action.DELTA_COMMIT, Action.COMPACTION})
-"""Actions whose totals count. Replacecommits do not count, because clustered files compress better than other files."""
+"""Actions whose instants are used to estimate the record size. Replacecommits are not used, because clustered files
+compress better than other files."""
 
 
 def commit_totals(instant: Instant, metadata: CommitMetadata) -> tuple[CommitTotals, ...]:

@@ -36,9 +36,9 @@ def plan_index_buckets(
     options: FileSizingOptions,
     bucket_of: IndexBuckets,
 ) -> FileSizingPlan:
-    """Assign every row of the batch to the file group of its bucket. A bucket without file group gets a new one.
+    """Assign every row of the batch to the file group of its bucket.
 
-    The order of the inputs does not change the result.
+    A bucket without a file group gets a new file group. The order of the inputs does not change the result.
 
     Args:
         samples: rows and bytes of some base files of this table, for the expected sizes of the plan.

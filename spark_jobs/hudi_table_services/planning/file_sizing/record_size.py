@@ -19,7 +19,8 @@ from hudi_table_services.model.file_sizing import (
 )
 
 MINIMUM_RECORDS = 100
-"""Samples with fewer rows are used only as a last resort: page headers and dictionaries dominate their size."""
+"""Samples that together have fewer rows are used only as a last resort, because page headers and dictionaries dominate
+the sizes of their files."""
 
 ODD_FACTOR = 2.0
 """Files whose mean row is larger or smaller than the median by more than this factor are left out."""

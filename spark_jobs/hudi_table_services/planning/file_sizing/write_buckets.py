@@ -20,7 +20,7 @@ from hudi_table_services.planning.file_sizing.file_cost import FileCost
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRoom:
-    """One partition before inserts are placed.
+    """Sizes, updates and row estimates of one partition, before the plan assigns inserts to file groups.
 
     Attributes:
         sizes: maps each file id to the bytes of the latest slice.
@@ -42,8 +42,9 @@ class PartitionRoom:
     def growth_bytes(self, file_id: str) -> int:
         """Return the expected growth of the file by the batch's own updates, in bytes; never below 0.
 
-        An update replaces a row of the usual size by a row of the batch. A moved row adds a row. A delete counts as 0
-        bytes, because the freed bytes are known only after the file has been written.
+        An update replaces a row of the usual size by a row of the batch. A row that moves to this file from another
+        partition counts as an additional row. A delete counts as 0 bytes, because the freed bytes are known only after
+        the file has been written.
         """
         update = self.updates.get(file_id)
         if update is None or not self.counts_growth:
@@ -145,7 +146,7 @@ def _check_counts(partition: PartitionWorkload) -> None:
 def check_updatable(
     reserved: Mapping[FileGroupId, str], known: Collection[FileGroupId], group: FileGroupId
 ) -> None:
-    """Refuse to change a file group that is not among the known ones, or that is in a pending clustering.
+    """Refuse to change a file group that is not in `known`, or that is in a pending clustering.
 
     Raises:
         FileGroupConflictError: the message names the file group and the plan.

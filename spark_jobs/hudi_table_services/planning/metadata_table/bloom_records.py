@@ -1,4 +1,4 @@
-"""Build the changes of the partition `bloom_filters`, which has a bloom filter of each base file.
+"""Build the changes of the metadata table's partition `bloom_filters`, which has a bloom filter of each base file.
 
 The changes follow HoodieMetadataPayload (Hudi 1.2).
 """

@@ -34,10 +34,11 @@ class MetadataTableState:
         is_partitioned: whether the table has partition fields.
         listed: partitions of the metadata table that the properties of the table list.
         being_built: partitions that the properties list as being built.
-        can_grow: whether partitions can be added to the metadata table. From table version 8 on, the instant of a new
-            partition becomes the first active instant of the metadata table. Readers treat the files of archived
-            instants as completed only if these instants are older than the first active instant. So no partition can
-            be added after the archival of the metadata table's first instants.
+        can_grow: whether partitions can be added to the metadata table. From table version 8 on, no partition can be
+            added after the archival of the metadata table's first instants. The instant of a new partition becomes the
+            first active instant of the metadata table, so the archived instants would no longer be older than the first
+            active instant. But readers treat the files of an archived instant as completed only if the instant is older
+            than the first active instant.
         defined: secondary indexes that the table defines, whether its metadata table contains them or not.
         lost: partitions that a dead build has dropped and not built again.
     """
@@ -80,8 +81,8 @@ def plan_build(state: MetadataTableState, wanted: Collection[str] = ()) -> Build
 
     Raises:
         InvalidRequestError: the table cannot have a wanted partition.
-        UnsupportedTableError: this project cannot build a partition that would be lost, or another writer is building
-            a partition.
+        UnsupportedTableError: the build has to delete a partition that this project cannot build again, or another
+            writer is building a partition.
     """
     _refuse_partitions_being_built(state)
     _refuse_impossible(state, wanted)

@@ -60,9 +60,9 @@ def decide_compaction(timelines: Timelines, max_delta_commits: int) -> ServiceDe
     to the last delta commit of the metadata table prevents compaction.
 
     From version 8 on, a pending instant of the table matters only if its delta commit in the metadata table is
-    completed. The compaction gets an instant before the first such pending instant. So the compaction leaves out all
-    log files that were completed after its own instant. Other pending instants, such as plans, complete after the
-    compaction.
+    completed. The compaction gets an instant before the first such pending instant, and merges only log files that were
+    completed before the compaction's instant. So the compaction leaves out the log files of these pending instants.
+    Other pending instants, such as plans, complete after the compaction.
 
     Args:
         max_delta_commits: a compaction starts when the metadata table has this number of delta commits since the last

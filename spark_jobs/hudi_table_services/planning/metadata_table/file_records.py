@@ -1,4 +1,4 @@
-"""Build the changes of the partition `files`: the lists of files (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
+"""Build the changes of the metadata table's partition `files` (HoodieTableMetadataUtil, Hudi 0.15 and 1.2).
 
 For each partition of the table, a commit writes a record with only the files that the commit adds or deletes. Readers
 unite the records of all commits.
@@ -46,7 +46,7 @@ def first_records(files: Mapping[str, Mapping[str, int]]) -> Iterator[MetadataRe
     """Yield the records of a new metadata table: all partitions, and the files of each partition.
 
     Args:
-        files: partition path → file → size. A partition may have no files.
+        files: maps each partition path to its files, and each file to its size. A partition may have no files.
     """
     yield _all_partitions(_entries(files, ListedFile(0)))
     for partition_path in sorted(files):
@@ -81,7 +81,7 @@ def cleaned_files(metadata: CleanMetadata) -> tuple[tuple[str, tuple[str, ...]],
 
 
 def rollback_changes(metadata: RollbackMetadata, version: TableVersion) -> Iterator[MetadataChange]:
-    """Yield the records of a rollback: in table version 6, the log files to which it appended a rollback block.
+    """Yield the records of a rollback: in table version 6, the log files to which the rollback appended a block.
 
     The files of the rolled-back commit need no record: the rollback of the commit in the metadata table removes them.
     From version 8 on, a rollback deletes log files instead of appending to them, so there is no record.

@@ -1,4 +1,4 @@
-"""Definitions of new indexes: the columns with statistics (HoodieTableMetadataUtil.getColumnsToIndex, Hudi 1.2)."""
+"""Define new indexes, and choose the columns with statistics (HoodieTableMetadataUtil.getColumnsToIndex, Hudi 1.2)."""
 
 from collections.abc import Sequence
 

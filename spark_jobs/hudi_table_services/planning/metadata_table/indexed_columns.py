@@ -101,7 +101,8 @@ class IndexedColumn:
     def converted(self, value: StatValue, additional_info: str | None) -> StatValue:
         """Convert a stored value to the current type of the column, which may be wider than the type of the value.
 
-        Hudi 0.15 also changes the forms of dates and decimals when it compacts the metadata table.
+        The method also accepts the forms to which Hudi 0.15 converts dates and decimals when it compacts the metadata
+        table.
 
         Args:
             additional_info: precision and scale of a stored decimal, in index version V2.

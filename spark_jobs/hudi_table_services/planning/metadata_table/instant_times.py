@@ -1,4 +1,4 @@
-"""Arithmetic with instant times."""
+"""Convert instant times to milliseconds, and subtract a millisecond from them."""
 
 import re
 from datetime import datetime, timedelta, timezone, tzinfo
@@ -15,14 +15,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 def instant_millis(instant_time: str, zone: tzinfo) -> int:
     """Return the time of an instant in milliseconds since 1970, as the record index stores the time.
 
-    Follows HoodieInstantTimeGenerator of Hudi.
+    The function follows HoodieInstantTimeGenerator of Hudi.
 
     Args:
         zone: time zone of the timeline. If a local time occurs twice, the result is the first of the two times, as in
             Java.
 
     Raises:
-        MalformedMetadataError: the digits are not a valid time, as in the first instants of a metadata table.
+        MalformedMetadataError: the digits are not a valid time, for example in the first instants of a metadata table.
     """
     return (_parsed(instant_time).replace(tzinfo=zone) - _EPOCH) // _MILLISECOND
 

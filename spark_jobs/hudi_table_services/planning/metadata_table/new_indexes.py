@@ -18,7 +18,7 @@ def new_partitions(version: TableVersion, indexes: NewIndexes, *, is_partitioned
     As in Hudi, only a partitioned table of version 8 or 9 with `column_stats` has `partition_stats`.
 
     Args:
-        indexes: the keys of the request that choose indexes.
+        indexes: the settings of the request that choose indexes.
         is_partitioned: whether the table has partition fields.
     """
     default = default_partitions(version, is_partitioned=is_partitioned)

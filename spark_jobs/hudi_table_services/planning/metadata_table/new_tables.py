@@ -1,4 +1,4 @@
-"""Choose the partitions of the metadata table of a new table. The functions need no pyarrow."""
+"""Choose which partitions the metadata table of a new table gets. The functions need no pyarrow."""
 
 from hudi_table_services.hudi_format.metadata_table.file_groups import COLUMN_STATS
 from hudi_table_services.model.schema import StructType, without_meta_columns
@@ -21,8 +21,8 @@ def require_creatable(config: TableConfig, schema: StructType, metadata: Metadat
         schema: columns of the new table, with or without meta columns.
 
     Raises:
-        InvalidRequestError: the table does not have a column of the list of columns with statistics, or its version
-            cannot store the list.
+        InvalidRequestError: the settings list the columns that get statistics, and the table lacks one of these
+            columns, or the table version cannot store the list.
     """
     indexes = metadata.new_indexes
     if metadata.enable is False or COLUMN_STATS not in wanted_partitions(config, indexes):

@@ -6,9 +6,9 @@ column of a filter, but other partitions have a record for this column, Hudi 1.2
 loses its rows. So a commit writes a record for every indexed column of every partition that it changes. The record is
 tight, unless an earlier instant is pending (`commits.metadata_table.overtaken_statistics`).
 
-In merge-on-read tables, log files also have values, and not every writer stores statistics of these values. There,
-every write and every compaction writes records that are not tight: readers unite them with the earlier records, so the
-bounds never become too narrow.
+In merge-on-read tables, log files also have values, and not every writer stores statistics of these values. In these
+tables, every write and every compaction writes records that are not tight: readers unite them with the earlier records,
+so the bounds never become too narrow.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -67,8 +67,8 @@ def partition_stat_records(
     A column that a file does not have counts as a column of nulls.
 
     Args:
-        is_tight: whether `files` contains all files of the partition with values. If not, readers unite the record with
-            the earlier record.
+        is_tight: whether `files` contains every file of the partition that has values. If not, readers unite the record
+            with the earlier record.
 
     Raises:
         CorruptTableError: a live file lacks statistics (`PartitionFiles.without_statistics`), or stored values do

@@ -85,7 +85,7 @@ def new_group_ids(
 ) -> tuple[str, ...]:
     """Return the ids of the file groups that a commit must create for partitions without file groups in the index.
 
-    Hudi creates file groups for partitions that the metadata table does not list yet.
+    Hudi decides differently: it creates file groups for partitions that the metadata table does not list yet.
 
     Args:
         existing: result of `groups_by_partition`.

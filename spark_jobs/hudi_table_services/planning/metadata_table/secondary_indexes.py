@@ -1,4 +1,4 @@
-"""The secondary indexes of a table, from their definitions (HoodieIndexDefinition, HoodieIndexUtils; Hudi 1.2)."""
+"""Read and check the definitions of secondary indexes (HoodieIndexDefinition, HoodieIndexUtils; Hudi 1.2)."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -116,7 +116,7 @@ def require_same_texts(indexes: Iterable[SecondaryIndex], before: StructType, af
         after: columns of the table after the write.
 
     Raises:
-        UnsupportedTableError: the type of an indexed column changes, other than from int to long.
+        UnsupportedTableError: the type of an indexed column changes, and the change is not from int to long.
     """
     for index in indexes:
         old, new = type_of(index, before), type_of(index, after)

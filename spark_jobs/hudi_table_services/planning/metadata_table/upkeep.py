@@ -24,7 +24,8 @@ from hudi_table_services.planning.metadata_table.compaction import (
 )
 
 KEPT_SLICES = 2
-"""Number of slices of each file group that stay besides the newest one, for readers that have already listed files."""
+"""Number of older slices of each file group that stay besides the newest slice. Readers that have already listed the
+files may still open them."""
 
 _INSTANTS_BEFORE_CLEAN = 3
 _CLEAN_SUFFIX = "002"
@@ -95,9 +96,9 @@ def superseded_slices(
 def plan_metadata_archival(timelines: Timelines, min_instants: int) -> MetadataArchivalPlan:
     """Plan which instants leave the active timeline of the metadata table.
 
-    An instant leaves if it is earlier than the last compaction, the delta commits that the compaction does not contain,
-    the pending instants, the earliest write in the active timeline of the table, and the newest `min_instants`
-    instants.
+    An instant leaves only if it is earlier than all of these instants: the last compaction, the delta commits that were
+    requested before the compaction but that the compaction does not contain, the pending instants, the earliest write
+    in the active timeline of the table, and the newest `min_instants` instants.
     """
     metadata = timelines.metadata
     bound = compacted_until(metadata)
@@ -127,8 +128,9 @@ def archival_bound(metadata: Timeline) -> ArchivalBound:
 def compacted_until(metadata: Timeline) -> ArchivalBound | None:
     """Return the time before which every commit is in base files of the metadata table; None without a compaction.
 
-    This is the time of the last compaction, or of the first delta commit that was requested before the compaction and
-    completed after the compaction.
+    The result is the requested time of the first delta commit that was requested before the last compaction but is not
+    in its base files, because the delta commit completed later or is pending. If there is no such delta commit, the
+    result is the requested time of the last compaction.
     """
     last = last_compaction(metadata)
     if last is None:

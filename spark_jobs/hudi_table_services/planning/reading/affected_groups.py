@@ -1,4 +1,4 @@
-"""Which file groups can contain rows that a window of commits changed or deleted."""
+"""Find the file groups that can contain rows that a window of commits changed or deleted."""
 
 from collections.abc import Iterable, Mapping
 
@@ -10,10 +10,11 @@ _Groups = frozenset[FileGroupId]
 
 
 def affected_groups(commits: Iterable[CommitMetadata]) -> _Groups:
-    """Return the file groups that hold changed rows before or after the commits.
+    """Return the file groups that contain changed rows before or after the commits.
 
-    Services that move rows change none. But if a clustering reads or writes a file group that another commit changed,
-    a row may have moved between its file groups, so all of them are affected.
+    Clusterings and other table services rewrite rows without changing them. But if a clustering reads or writes a file
+    group that another commit changed, a changed row may have moved between the file groups of the clustering. So the
+    result then contains all file groups of this clustering.
 
     Args:
         commits: all completed writes of a window.
@@ -45,7 +46,7 @@ def may_delete_rows(commits: Iterable[CommitMetadata], table_type: TableType) ->
 
 
 def may_change_rows(commits: Iterable[CommitMetadata], table_type: TableType) -> bool:
-    """Return whether the commits may have changed or deleted rows that existed before them. See `may_delete_rows`."""
+    """Return whether the commits may have changed or deleted earlier rows. See `may_delete_rows`."""
     writes = [each for each in commits if each.operation_type not in MOVE_ROWS]
     updates = any(stat.num_update_writes for each in writes for stat in each.write_stats)
     return updates or may_delete_rows(writes, table_type)
@@ -61,7 +62,7 @@ def by_partition(groups: Iterable[FileGroupId]) -> Mapping[str, frozenset[str]]:
 
 def _written(commit: CommitMetadata) -> _Groups:
     if commit.operation_type in (WriteOperation.COMPACT, WriteOperation.LOG_COMPACT):
-        return frozenset()  # They stay in their file groups.
+        return frozenset()  # A compaction leaves each row in its file group.
     return frozenset(FileGroupId(stat.partition_path, stat.file_id) for stat in commit.write_stats)
 
 

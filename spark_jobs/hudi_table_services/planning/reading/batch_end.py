@@ -1,4 +1,4 @@
-"""Where a micro-batch of a stream ends."""
+"""Decide where a micro-batch of a stream ends."""
 
 from collections.abc import Iterable
 from itertools import groupby
@@ -9,7 +9,8 @@ from hudi_table_services.model.reading.stream import BatchLimits, CommitSize
 def batch_end(commits: Iterable[CommitSize], limits: BatchLimits, start: str) -> str:
     """Return the time at which the last commit of the next batch became visible; `start` if there are no commits.
 
-    Commits that became visible at the same time belong to the same batch, because an offset is a time.
+    Commits that became visible at the same time belong to the same batch, because the offset of a stream is a time, and
+    so cannot separate these commits.
     """
     ordered = sorted(commits, key=lambda each: each.visible_from)
     end, count, size_bytes = start, 0, 0

@@ -1,4 +1,4 @@
-"""The plan of a read in words."""
+"""Describe the plan of a read in words."""
 
 from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.model.reading.scan import ScanPlan

@@ -1,4 +1,4 @@
-"""Filters as JSON, for options of a data source, which are strings."""
+"""Parse filters in JSON: the options of a Spark data source are strings, so they contain filters in this form."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -18,7 +18,7 @@ _FROM_TEXT: Mapping[str, Callable[[str], Literal]] = {
     "timestamp_ntz": datetime.fromisoformat,
     DECIMAL: Decimal,
 }
-"""Types whose values JSON has only as strings: ISO 8601, and decimal numbers."""
+"""Maps each type whose values are strings in JSON (ISO 8601, or decimal numbers) to the function that parses them."""
 
 
 def parse_filters(text: str, schema: StructType) -> tuple[Predicate, ...]:
@@ -27,7 +27,7 @@ def parse_filters(text: str, schema: StructType) -> tuple[Predicate, ...]:
     Dates, timestamps and decimals are strings: ``"2026-01-02"``, ``"2026-01-02T03:04:05+00:00"``, ``"1.50"``.
 
     Args:
-        text: empty for no conditions.
+        text: the JSON list; an empty string means no conditions.
         schema: columns of the table.
 
     Raises:

@@ -1,9 +1,9 @@
-"""Values of partition columns that a partition path proves.
+"""Derive the values of partition columns from partition paths.
 
-As in Hudi, a path is trusted: all rows of a partition have the values in its path. A path proves nothing about a column
-if the table has a key generator of its own, or if the path may contain a formatted time, a placeholder for null, or a
-value whose text this module cannot parse with certainty. Nor does it in a table with a record index, because by default
-a write with this index leaves a row in its partition when the value of its partition column changes.
+As in Hudi, this module trusts a path: all rows of a partition have the values in its path. A path proves nothing about
+a column if the table has a user-defined key generator, or if the path may contain a formatted time, a placeholder for
+null, or a value whose text this module cannot parse with certainty. A path also proves nothing in a table with a record
+index: by default, a write with this index leaves a row in its partition when the value of its partition column changes.
 """
 
 import itertools
@@ -32,11 +32,12 @@ _PLAIN = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 """Texts that are the same in a path whether or not special characters are encoded."""
 
 _WITH_ONE_TEXT = ("string", "int", "long", "boolean")
-"""Types whose values have only one text. Releases of Hudi differ in the text of dates."""
+"""Types whose values every release of Hudi writes into paths as the same text. Dates are not such a type."""
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _MOST_NAMED = 50
-"""Largest number of partitions that a read lists by their names. Beyond it, the metadata table costs less."""
+"""Largest number of partitions that a read lists by their names. To find the files of more partitions, it costs less to
+read the metadata table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +61,7 @@ class PartitionLayout:
         """Return the layout of a table.
 
         Args:
-            schema: columns of the table today.
+            schema: current columns of the table.
         """
         formatted = config.formatted_time_fields
         is_proof = _has_known_generator(config) and _RECORD_INDEX not in config.metadata_partitions
@@ -97,8 +98,9 @@ class PartitionLayout:
     def named_paths(self, predicates: Iterable[ColumnPredicate]) -> tuple[str, ...] | None:
         """Return the only partition paths that can have wanted rows; None if the conditions do not name the paths.
 
-        The conditions name them if they compare each partition column with few values, whose text in a path is certain.
-        The text of a date is not: with an option of Hudi 1.2, ``2026-01-02`` becomes the folders ``2026/01/02``.
+        The conditions name the paths if they limit each partition column to a few values, and if the text of each value
+        in a path is certain. The text of a date is not certain: with an option of Hudi 1.2, ``2026-01-02`` becomes the
+        folders ``2026/01/02``.
         """
         if not self.fields or not all(self.types.get(name) in _WITH_ONE_TEXT for name in self.fields):
             return None
@@ -130,9 +132,10 @@ class PartitionLayout:
 
 
 def _has_known_generator(config: TableConfig) -> bool:
-    """Whether paths contain values of columns, except formatted times. A class of the user may write other paths.
+    """Whether paths contain values of columns, except formatted times. A user-defined class can write other paths.
 
-    Hudi 0.15 stores the columns of a custom key generator without their types, so they may be formatted times.
+    If Hudi 0.15 stored the columns of a custom key generator, their types are missing. The result is then False,
+    because any of the columns may be a formatted time.
     """
     parsers = {
         "hoodie.table.keygenerator.type": KeyGeneratorType.from_type_name,

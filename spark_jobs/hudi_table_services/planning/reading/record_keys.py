@@ -1,4 +1,4 @@
-"""Record keys that a read wants, if its conditions name them."""
+"""Find the record keys that a read needs, if its conditions name record keys."""
 
 from collections.abc import Iterable
 
@@ -14,9 +14,9 @@ _TEXTUAL = ("string", "int", "long")
 
 
 def wanted_keys(predicates: Iterable[ColumnPredicate], key_column: str) -> frozenset[str] | None:
-    """Return the record keys that rows of the result can have; None if the conditions do not limit them.
+    """Return the record keys that the wanted rows can have; None if the conditions do not limit the record keys.
 
-    The result may contain further keys, because some key generators of Hudi write a single key column as
+    The returned set can contain each key in two forms, because some key generators of Hudi write a single key column as
     ``column:value``.
 
     Args:

@@ -16,12 +16,12 @@ _Why = Callable[[FileSlice], str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScanConditions:
-    """What decides which slices a read opens.
+    """Conditions and facts that decide which slices a read opens.
 
     Attributes:
         predicates: conditions that all rows of the result fulfil.
-        layout: None if partition paths prove nothing.
-        facts: what the indexes of the metadata table say.
+        layout: how partition paths contain the values of columns; None if partition paths prove nothing.
+        facts: facts from the indexes of the metadata table.
         needs_base_file: whether log files are ignored, so that slices without a base file have no rows.
     """
 
@@ -107,7 +107,7 @@ def _excluded_in_all_files(
 ) -> ColumnPredicate | None:
     """Return a condition that no row of any file of the slice can fulfil.
 
-    A merged row may take its columns from several files, so the same condition must exclude all of them.
+    A merged row may take its columns from several files, so the same condition must exclude all files of the slice.
     """
     files = [facts.file_ranges.get(path) for path in file_slice.paths]
     if None in files:

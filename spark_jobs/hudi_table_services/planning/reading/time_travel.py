@@ -1,4 +1,4 @@
-"""Which file slices of an earlier state of a table were deleted, according to the commits after this state."""
+"""Find deleted file slices of an earlier state of a table, with the help of the commits after this state."""
 
 from collections.abc import Callable, Iterable
 
@@ -14,8 +14,8 @@ def deleted_slices(
     """Return the file groups that had a slice in an earlier state whose base file does not exist any more.
 
     A clean deletes a slice only after a commit has written a newer slice of the file group, or has replaced the file
-    group. So the commits after the state name every file group from which a clean may have deleted files. The first
-    newer base file of a file group also names the slice that it follows, which is the slice of the state.
+    group. So the commits after the state name every file group from which a clean may have deleted files. The write
+    stat of the first newer base file of a file group also names the previous slice, which is the slice of the state.
 
     This function does not find slices that have lost only some of their files.
 

@@ -1,4 +1,4 @@
-"""Which commits and files the window of an incremental query contains."""
+"""Find the commits and files in the window of an incremental query."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ class Window:
     """A range of points in time at which writes became visible.
 
     Attributes:
-        after: exclusive.
-        until: inclusive; empty for no limit.
+        after: start of the range, exclusive.
+        until: end of the range, inclusive; empty for no limit.
     """
 
     after: str
@@ -38,9 +38,9 @@ class WindowCommits:
 
     Attributes:
         writes: completed writes with their metadata, ordered by the times at which they became visible.
-        archived: how many of them are archived.
-        until: the time at which the last of them became visible, for the next window; the start of the window if there
-            is none.
+        archived: how many of the writes are archived.
+        until: the time at which the last of the writes became visible, for the next window; the start of the window if
+            there are no writes.
     """
 
     writes: tuple[ArchivedWrite, ...]
@@ -64,8 +64,8 @@ class WindowCommits:
     def written_paths(self) -> Mapping[str, frozenset[str]]:
         """Map each partition path to the data files that the commits wrote.
 
-        Results of log compactions are left out: the log files that they replace have the same rows, with the same
-        commit times.
+        The files that log compactions wrote are left out: the log files that a log compaction replaces have the same
+        rows, with the same commit times.
         """
         found: dict[str, set[str]] = {}
         for write in self.writes:
@@ -101,7 +101,8 @@ def before_holes(
 ) -> tuple[Window, str]:
     """End a window before the first pending write that completed writes of the window overtook.
 
-    Only for tables without completion times.
+    Call this function only for tables without completion times. In a table with completion times, a pending write
+    becomes visible only after all writes that are completed now, so a later window contains it.
 
     Args:
         writes: completed writes of the table.

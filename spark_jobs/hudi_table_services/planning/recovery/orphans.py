@@ -86,7 +86,7 @@ def _reason_of_log(path: str, known: KnownInstants) -> str:
 
 
 def _reason_of_time(time: str, known: KnownInstants) -> str:
-    """Reason why a file is an orphan whose write is neither running nor completed on the active timeline."""
+    """Return why a file is an orphan, if its write is neither running nor completed on the active timeline."""
     if known.first_write_time is None or time < known.first_write_time:
         return ROLLED_BACK if time in known.permanently_undone else ""
     if time in known.undone:

@@ -75,7 +75,7 @@ def plan_rollback(
         logs: log files with the names of older slices; only in table version 6.
 
     Raises:
-        UnsupportedTableError: a data file is a log file that the instant appended to a log file of an older slice.
+        UnsupportedTableError: one of `data_files` is a log file of an older slice, to which the instant appended.
         CorruptTableError: a path leads outside the table.
         MalformedFileNameError: a path does not name a data file.
     """
@@ -157,10 +157,10 @@ def files_to_delete(plan: RollbackPlan) -> Mapping[str, tuple[str, ...]]:
 
 
 def appended_logs_to_delete(plan: RollbackPlan) -> tuple[str, ...]:
-    """Paths of the log files with the names of other slices that a stored plan deletes, relative to the base path.
+    """Return the log files with the names of other slices that a stored plan deletes, relative to the base path.
 
-    Only such a plan for table version 6 is valid. Before a file is deleted, check that it contains no block of another
-    instant.
+    Only a plan for table version 6 may delete such files. Before you delete a file, check that it contains no block of
+    another instant.
 
     Raises:
         CorruptTableError: see `files_to_delete`.
@@ -174,7 +174,7 @@ def appended_logs_to_delete(plan: RollbackPlan) -> tuple[str, ...]:
 
 
 def log_blocks_to_undo(plan: RollbackPlan) -> tuple[LogBlocks, ...]:
-    """Blocks that a stored plan undoes by rollback blocks, by slice. Only plans for table version 6 contain them.
+    """Return, for each slice, the blocks that a stored plan undoes by rollback blocks (only in table version 6).
 
     Raises:
         CorruptTableError: the plan names a file that is not a log file of its partition, or files of several slices.
@@ -200,7 +200,7 @@ def log_blocks_to_undo(plan: RollbackPlan) -> tuple[LogBlocks, ...]:
 
 
 def _relative(plan: RollbackPlan, partition_path: str, absolute: str) -> tuple[str, bool]:
-    """Path relative to the base path, and whether the file is a log file with the name of another slice."""
+    """Return the path relative to the base path, and whether the file is a log file with the name of another slice."""
     name = absolute.rpartition("/")[2]
     path = f"{partition_path}/{name}" if partition_path else name
     is_in_partition = may_hold_data(partition_path) and absolute.endswith(f"/{path}")
@@ -221,7 +221,7 @@ def _foreign(plan: RollbackPlan, partition_path: str, path: str) -> CorruptTable
 
 @dataclass(frozen=True, slots=True)
 class UndoneBlocks:
-    """Result of `LogBlocks`, as maps from partition path.
+    """The log files that a rollback deleted or wrote in order to undo `LogBlocks`, by partition path.
 
     Attributes:
         deleted: absolute paths of log files that were deleted, because all their blocks were undone.
@@ -238,7 +238,7 @@ NO_BLOCKS = UndoneBlocks({}, {})
 def rollback_metadata(
     plan: RollbackPlan, rollback_time: str, time_taken_ms: int, blocks: UndoneBlocks = NO_BLOCKS
 ) -> RollbackMetadata:
-    """Content of the completed rollback. Files that were never created count as deleted, as in Hudi."""
+    """Return the content of the completed rollback. Files that were never created count as deleted, as in Hudi."""
     paths = dict.fromkeys(request.partition_path for request in plan.requests)
     partitions = {path: _partition(plan, path, blocks) for path in paths}
     undone = (plan.instant_to_rollback,) if plan.instant_to_rollback else ()

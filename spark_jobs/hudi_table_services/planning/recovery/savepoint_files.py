@@ -1,8 +1,8 @@
 """Choose the files that a savepoint keeps: the latest versions as of its commit (SavepointActionExecutor, Hudi 1.2).
 
-Hudi compares requested times. In a merge-on-read table with completion times, this module compares completion times: a
-compaction that was requested during the savepointed delta commit owns the log files of this delta commit, although its
-requested time is later.
+Hudi compares requested times. In a merge-on-read table with completion times, this module compares completion times: if
+a compaction was requested during the savepointed delta commit, the log files of this delta commit belong to the slice
+of the compaction, although the requested time of the compaction is later.
 """
 
 from collections.abc import Collection, Iterable

@@ -17,7 +17,7 @@ _LATER_WRITES_HINT = (
 
 
 def newest_first(instants: Iterable[Instant]) -> tuple[Instant, ...]:
-    """Sort instants, the latest first. Pending instants precede completed ones, which are sorted by visibility time."""
+    """Sort instants, latest first: pending instants, then completed instants by the time when they became visible."""
     return tuple(
         sorted(instants, key=lambda i: (not i.is_completed, i.visible_from, i.requested_time), reverse=True)
     )

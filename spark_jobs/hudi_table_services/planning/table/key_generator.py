@@ -1,6 +1,6 @@
 """Choose the key generator and its settings: from table properties first, then options, then Hudi's inference.
 
-Follows KeyGenUtils.inferKeyGeneratorType and HoodieWriterUtils.validateTableConfig (Hudi 0.15 and 1.2).
+This module follows KeyGenUtils.inferKeyGeneratorType and HoodieWriterUtils.validateTableConfig (Hudi 0.15 and 1.2).
 """
 
 import re
@@ -59,8 +59,8 @@ def key_generator_config(
         table: properties of the table; None if the write creates the table.
         hoodie_options: ``hoodie.*`` options of the write.
         existing_key: any ``_hoodie_record_key`` of the table, ``""`` if the table has no rows. Needed only if
-            `depends_on_existing_key`: a COMPLEX table of version 6 or 8 with one key column stores ``value`` or
-            ``column:value``, depending on the release that wrote the table.
+            `depends_on_existing_key` returns True: a table of version 6 or 8 with a COMPLEX key of one column stores
+            the key as ``value`` or as ``column:value``, depending on the release that wrote the table.
         default_time_zone: default time zone of the JVM in which Hudi would run.
 
     Raises:
@@ -273,7 +273,7 @@ def _encodes_single_key_name(
             hint=f"Read one _hoodie_record_key of the table. If it is a bare value, set {NEW_ENCODING_OPTION} to true; "
             "otherwise set the option to false.",
         )
-    # In a table without rows, keys are bare values, as in Hudi 0.14.1 to 1.0.2, which write these table versions.
+    # If the table has no rows yet, the write stores bare values, as Hudi 0.14.1 to 1.0.2 do in these table versions.
     return (existing_key or "").startswith(f"{record_key[0]}:")
 
 

@@ -16,12 +16,12 @@ from hudi_table_services.model.table_version import TableVersion
 def log_target(
     file_slice: FileSlice, version: TableVersion, own_time: str, compaction_time: str | None = None
 ) -> LogTarget:
-    """Name of the log file that a delta commit adds to a slice.
+    """Return the name of the log file that a delta commit adds to a slice.
 
     Args:
         file_slice: the newest slice of the file group, with all its log files.
         own_time: requested time of the delta commit.
-        compaction_time: requested time of the pending compaction of the file group; None if there is none.
+        compaction_time: requested time of the pending compaction of the file group; None if no compaction is pending.
     """
     if version.has_own_log_instants:
         return LogTarget(instant_time=own_time, version=1, previous_commit=own_time)

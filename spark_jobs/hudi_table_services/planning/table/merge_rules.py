@@ -64,7 +64,8 @@ def refused_merges(config: TableConfig) -> Mapping[str, str]:
     """Return the features of the table that this release cannot merge, as phrases that follow the words "The table".
 
     Returns:
-        Feature → name of the table property that shows the feature; empty if this release can merge the table.
+        Maps each feature to the name of the table property that shows the feature; empty if this release can merge the
+        table.
 
     Raises:
         MalformedMetadataError: a property has an impossible value.

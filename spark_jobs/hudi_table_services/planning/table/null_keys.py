@@ -21,7 +21,7 @@ def refuse_null_keys(
         InvalidDataError: the message names the file, the columns and the number of rows.
     """
     rows_with_value = sum(row_count - null_counts.get(name, 0) for name in key_fields)
-    without_key = row_count - rows_with_value  # at least; exact for one column
+    without_key = row_count - rows_with_value  # a lower bound; exact for one column
     if without_key <= 0:
         return
     number = (

@@ -1,4 +1,4 @@
-"""Features of a table that this release cannot write."""
+"""Find the features of a table that this release cannot write."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,8 @@ def refused_features(
             refuses merges that this release does not know.
 
     Returns:
-        Feature → name of the table property that shows the feature; empty if this release can write the table.
+        Maps each feature to the name of the table property that shows the feature; empty if this release can write the
+        table.
 
     Raises:
         MalformedMetadataError: a property has an impossible value.

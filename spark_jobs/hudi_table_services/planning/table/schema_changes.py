@@ -9,7 +9,7 @@ def schema_versions(schemas: Iterable[SchemaVersion]) -> tuple[SchemaVersion, ..
     """Return the schemas that differ from the preceding schema, each with its differences.
 
     Args:
-        schemas: schemas in the order of their writes, without differences.
+        schemas: schemas in the order of their writes; their differences are not computed yet.
     """
     found: list[SchemaVersion] = []
     for schema in schemas:

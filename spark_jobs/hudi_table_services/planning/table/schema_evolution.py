@@ -193,7 +193,7 @@ class _Merger:
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
-    """Return the one of two types to which a write converts the values of both types; None if there is none."""
+    """Return which of two types a write uses for the values of both types; None if it converts neither type."""
     if table == incoming:
         return table
     old, new = str(table), str(incoming)

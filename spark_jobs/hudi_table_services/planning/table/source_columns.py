@@ -183,7 +183,7 @@ def infers_types(source: SourceSpec) -> bool:
 
 
 def with_advice_on_types(refusal: InvalidRequestError) -> InvalidRequestError:
-    """Add the advice to infer types to an error about a CSV source. Spark must not have inferred the types."""
+    """Add the advice to infer types to an error about a CSV source. Use it only if Spark did not infer the types."""
     return InvalidRequestError(
         refusal.message,
         hint="Every column of a CSV file is a string unless the source option inferSchema=true is set.",

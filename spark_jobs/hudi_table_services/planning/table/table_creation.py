@@ -1,4 +1,4 @@
-"""Properties of a new table, per table version (HoodieTableMetaClient's table builder, Hudi 0.15 and 1.2)."""
+"""Build the properties of a new table (HoodieTableMetaClient's table builder, Hudi 0.15 and 1.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

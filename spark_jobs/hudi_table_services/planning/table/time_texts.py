@@ -1,4 +1,4 @@
-"""Find columns of strings that contain dates or times, and advise how to convert them. JSON has no type for them."""
+"""Find string columns with dates or times, for which JSON has no types, and advise how to convert these columns."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,8 @@ def types_of_times(names: Sequence[str], rows: Sequence[Sequence[str | None]]) -
         rows: values of the columns; nulls do not count.
 
     Returns:
-        Maps the name of each column to ``DATE`` or ``TIMESTAMP``, its type in Spark SQL. Lacks columns without values.
+        Maps the name of each column to ``DATE`` or ``TIMESTAMP``, its type in Spark SQL. Columns without values are
+        left out.
     """
     values = {name: [row[n] for row in rows] for n, name in enumerate(names)}
     found = {name: _type_of([each for each in column if each is not None]) for name, column in values.items()}

@@ -30,7 +30,7 @@ def with_accepted_types(batch: StructType, untyped: Collection[str], table: Stru
 def without_formatted_times(key_generator: KeyGeneratorConfig) -> KeyGeneratorConfig:
     """Return the key generator with the same columns, but without the formatted times of its partition paths.
 
-    The type of a partition column has no effect on the result.
+    So a check of the write does not depend on the types of the partition columns.
     """
     columns = tuple(replace(each, type=PartitionFieldType.SIMPLE) for each in key_generator.partition_fields)
     return replace(key_generator, partition_fields=columns)

@@ -1,7 +1,7 @@
 """Decide which timestamps without time zone a write stores as timestamps with time zone.
 
 Parquet files of pandas and pyarrow usually contain timestamps without time zone. Hudi 0.15, and so tables of version 6,
-have no such type. Newer tables have it, but hudi-rs 0.5 cannot read it.
+have no such type. Newer tables have such a type, but hudi-rs 0.5 cannot read it.
 """
 
 from dataclasses import dataclass

@@ -59,7 +59,10 @@ class ArchiveLogStore:
         return path
 
     def newest_identities(self) -> frozenset[tuple[str, Action]]:
-        """Instants in the newest archive file. If an archival died, they may still be on the active timeline, too."""
+        """Return the instants in the newest archive file.
+
+        If an archival died, these instants may be on the active timeline, too.
+        """
         present = self.files()
         return written_states(self._records(present[-1])) if present else frozenset()
 

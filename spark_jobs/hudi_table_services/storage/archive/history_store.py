@@ -44,7 +44,9 @@ class HistoryStore:
         self._manifests.delete_unreferenced(manifests_retained)
 
     def entries(self, since: str = "") -> tuple[HistoryEntry, ...]:
-        """Entries of all history files whose last requested time is `since` or later: each entry once, oldest first.
+        """Return the entries of all history files whose last requested time is `since` or later.
+
+        Each entry is returned once. The oldest entry is the first.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.
@@ -57,7 +59,7 @@ class HistoryStore:
         return tuple(found[key] for key in sorted(found))
 
     def identities(self, since: str) -> frozenset[tuple[str, Action]]:
-        """Instants of the files that `entries` reads.
+        """Return the instants of the files that `entries` reads.
 
         If an archival died, these instants may be on the active timeline, too.
         """
@@ -84,7 +86,8 @@ class HistoryStore:
 
         def read() -> tuple[ArchivedWrite, ...]:
             names = [each.name for each in self._manifests.files()]
-            # A file that another archival deletes meanwhile is missing in the listing. Reading it causes a repetition.
+            # If another archival deletes a file meanwhile, `written_ms` lacks the file, so the file does not count as
+            # old. Reading the file then fails, and `_retry_after_merge` repeats this function.
             old = {
                 name for name, written_ms in self._manifests.written_ms().items() if written_ms < moment_ms
             }

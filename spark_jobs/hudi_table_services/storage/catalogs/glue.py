@@ -28,8 +28,8 @@ _DENIED = frozenset(
         "UnrecognizedClientException",
     }
 )
-# Glue returns more fields of a table than a request to change the table may contain. Such a request may contain the
-# following fields.
+# Glue returns more fields of a table than it accepts in a request to change the table. It accepts only the following
+# fields.
 _KEPT = frozenset(
     {
         "Description",

@@ -181,7 +181,7 @@ class FileSystemLock:
         return True
 
     def _age_ms(self, content: bytes, modified_ms: int) -> int:
-        """Lower bound of the time since the last change of the lock.
+        """Return a lower bound of the time since the last change of the lock.
 
         This is the larger of two lower bounds: the age according to this machine's clock, and the time during which
         this writer has found the lock unchanged. The age according to the clock is too small if the modification time

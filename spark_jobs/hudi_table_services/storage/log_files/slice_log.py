@@ -1,4 +1,4 @@
-"""The valid blocks of a file slice of a data table, in merge order."""
+"""Find the valid blocks of a file slice, in merge order. For metadata tables, see `metadata_table.log_changes`."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class SliceLog:
 
     @property
     def skipped(self) -> tuple[tuple[str, int], ...]:
-        """File and position of the end of each log file without complete blocks after this position."""
+        """Return the file and the position of each incomplete block, and each empty file with position 0."""
         return (*self.incomplete, *((path, 0) for path in self.empty))
 
 
@@ -51,8 +51,8 @@ def read_slice_log(
 
     Memory: the headers, and up to 64 MiB of contents.
 
-    In table version 6, a log file can contain blocks of several instants, so each block is visible or not. From
-    version 8 on, the instant in the name of a log file decides whether the whole file is visible.
+    In table version 6, a log file can contain blocks of several instants, so the visibility of each block is checked.
+    From version 8 on, the instant in the name of a log file decides whether the whole file is visible.
 
     Args:
         file_slice: its log files must be sorted as `latest_slices` sorts them.
@@ -89,7 +89,7 @@ def read_slice_log(
 def _visible(
     blocks: Iterable[LocatedBlock], visibility: Visibility | None, as_of: str | None
 ) -> Iterator[LocatedBlock]:
-    """Yield all commands, and the other blocks of visible instants.
+    """Yield all command blocks, and the other blocks of visible instants.
 
     As in Hudi, the command of a rollback is valid before the rollback completes.
     """

@@ -19,7 +19,7 @@ _Groups = dict[str, list[LocatedBlock]]
 def in_merge_order(
     blocks: Iterable[LocatedBlock], is_in_base_file: Callable[[str], bool] = lambda instant: False
 ) -> tuple[LocatedBlock, ...]:
-    """Blocks with rows and deletes, oldest first.
+    """Return the blocks with rows and deletes, oldest first.
 
     Args:
         blocks: visible blocks of a slice and all of its commands, in the order of the log files.
@@ -79,6 +79,6 @@ def _by_instant(blocks: Iterable[LocatedBlock]) -> _Groups:
 
 
 def _compacted_instants(block: LocatedBlock) -> list[str]:
-    """Instants whose blocks this block replaces; empty if no log compaction wrote this block."""
+    """Return the instants whose blocks this block replaces; empty if no log compaction wrote this block."""
     text = block.headers.get(HeaderKey.COMPACTED_BLOCK_TIMES, "")
     return [instant.strip() for instant in text.split(",") if instant.strip()]

@@ -26,11 +26,11 @@ class FileInstant:
 def written_instants(
     storage: Storage, version: TableVersion, listed: Mapping[str, Sequence[StoredObject]]
 ) -> Iterator[FileInstant]:
-    """Instants of the base files and log files in listings of partitions.
+    """Yield the instants of the base files and log files in listings of partitions.
 
-    In table version 6, a log file has several instants: the base instant in its name, because readers see its slice if
-    this instant counts as completed, and the instants of its blocks, except blocks that a rollback block removes. To
-    find them, the headers of all blocks of all log files are read in parallel.
+    In table version 6, a log file has several instants. One is the base instant in its name, because readers see the
+    slice of the file if this instant counts as completed. The others are the instants of its blocks, except blocks that
+    a rollback block removes. To find the others, the headers of all blocks of all log files are read in parallel.
 
     Raises:
         MalformedMetadataError: a log file is damaged before its end; the message names the file.

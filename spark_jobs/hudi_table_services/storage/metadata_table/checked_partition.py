@@ -1,4 +1,4 @@
-"""A partition of a metadata table that was compared with the timelines of the metadata table and of the table."""
+"""Open a partition of a metadata table, and compare it with the timelines of the metadata table and the table."""
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ class CheckedPartition:
         return MetadataPartition(self.table, self.name, slices=self.slices, counted=self.counted)
 
     def changes_of(self, file_slice: FileSlice, wants: Wants | None = None) -> LogChanges:
-        """Changes in the log files of a slice.
+        """Read the changes in the log files of a slice.
 
         Raises:
             UnusableError: a log file does not contain the changes of the instant that wrote it.
@@ -67,12 +67,12 @@ class CheckedPartition:
         return changes
 
     def find_in(self, file_slice: FileSlice, keys: frozenset[bytes]) -> list[MetadataRecord]:
-        """Records with these keys in one slice. Raises the errors of `changes_of`."""
+        """Find the records with these keys in one slice. Raises the errors of `changes_of`."""
         changes = self.changes_of(file_slice, keys.__contains__)
         return self.reader.find_in(file_slice, keys, changes)
 
     def without_timelines(self) -> "CheckedPartition":
-        """Copy for a Spark task, without the timelines: a task reads files but no instants."""
+        """Return a copy without the timelines for a Spark task: a task reads files but no instants."""
         table = replace(self.table, timeline=_NO_INSTANTS, data_timeline=_NO_INSTANTS)
         return replace(self, table=table)
 

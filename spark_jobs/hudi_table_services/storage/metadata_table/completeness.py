@@ -34,7 +34,10 @@ _FIRST_INITIAL_NUMBER = 10
 
 
 def later_instants(table: MetadataTable) -> frozenset[str]:
-    """Delta commits that began after the table's timeline was loaded. That timeline cannot contain their instants."""
+    """Return the delta commits that began after the table's timeline was loaded.
+
+    That timeline cannot contain their instants.
+    """
     known = _times(table.data_timeline)
     newest = _newest_time(table.data_timeline)
     times = (i.requested_time for i in delta_commits_of_table(table.timeline))
@@ -42,7 +45,7 @@ def later_instants(table: MetadataTable) -> frozenset[str]:
 
 
 def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> list[str]:
-    """Later delta commits whose instant in the table was deleted, although the delta commit was not.
+    """Return the later delta commits (see `later_instants`) that still exist although their instant was deleted.
 
     A write first requests its instant in the table and then begins its delta commit. A job that undoes the write first
     deletes the delta commit and then the instant. So if timelines that are loaded later contain the delta commit but
@@ -64,9 +67,10 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 
 
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
-    """Delta commits that a compaction merged into a base file, but whose instants the table has not completed.
+    """Return the delta commits that a compaction merged although their instants are not completed in the table.
 
-    Readers that use the table's loaded timeline cannot ignore the records of these delta commits. See `later_instants`.
+    Readers that use the table's loaded timeline cannot ignore the records of these delta commits, because the base file
+    contains them. See `later_instants`.
     """
     # A slice without a base file can be younger than the delta commit: a later write created its file group.
     bases = {s.base_instant_time for s in slices if s.base_file is not None}
@@ -80,7 +84,7 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 
 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
-    """Delta commits that are newer than the base file of a slice, and whose instant the table does not have.
+    """Return the delta commits that are newer than the base file of a slice, and whose instant the table does not have.
 
     The result leaves out delta commits that are later than the table's timeline, that have an archived instant, or that
     belong to a restore. In table version 6, readers ignore a delta commit whose instant is not on the active timeline,
@@ -100,7 +104,7 @@ def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[st
 
 
 def missing_instants(table: MetadataTable) -> list[str]:
-    """Completed writes and cleans of the table that the metadata table should have and does not have."""
+    """Return the completed writes and cleans of the table that the metadata table should have but does not have."""
     present = {i.requested_time for i in table.timeline.completed if i.action is Action.DELTA_COMMIT}
     since, built_at = _known_since(table.timeline), _built_at(table)
     return [
@@ -136,10 +140,11 @@ def expected_files(
     present: Collection[StoredObject],
     read: Callable[[Instant], CommitMetadata] | None = None,
 ) -> list[ExpectedFile]:
-    """Files of a partition that readers of its newest slices need, according to the timeline of the metadata table.
+    """Return the files of a partition that readers of its newest slices need.
 
-    These are the base files of the newest compaction, the files of the delta commits after it, and the base files of
-    file groups that this compaction left out because they had no log file.
+    According to the timeline of the metadata table, these are the base files of the newest compaction, the files of the
+    delta commits after it, and the base files of file groups that this compaction left out because they had no log
+    file.
 
     This function reads the commit metadata of these instants in parallel. If the partition has one file group and a
     base file of the compaction exists, the commit metadata of the compaction is not read, because the reader of the
@@ -174,7 +179,10 @@ def expected_files(
 
 
 def lost_files(expected: Iterable[ExpectedFile], present: Iterable[StoredObject]) -> list[str]:
-    """Names of expected files that do not exist or are too short. Writers of table version 6 may append to a file."""
+    """Return the names of expected files that do not exist or are too short.
+
+    A file can be longer than expected, because writers of table version 6 append to files.
+    """
     sizes = {stored.name: stored.size_bytes for stored in present}
     return [file.name for file in expected if sizes.get(file.name, -1) < file.size_bytes]
 
@@ -235,7 +243,7 @@ def _older_base_files(
     file_ids: Collection[str],
     read: Callable[[Instant], CommitMetadata],
 ) -> Iterator[ExpectedFile]:
-    """The newest base file of each given file group, which an earlier compaction or the build wrote."""
+    """Yield the newest base file of each given file group. An earlier compaction or the build wrote this file."""
     wanted = set(file_ids)
     for instant in reversed(table.timeline.completed_writes):
         if not wanted:
@@ -255,7 +263,7 @@ def _groups(files: Iterable[StoredObject | ExpectedFile]) -> frozenset[str]:
 
 
 def _bases_of_one_group(present: Collection[StoredObject]) -> dict[str | None, StoredObject]:
-    """Base files by their instant times; empty if the partition has several file groups."""
+    """Map instant times to base files; empty if the partition has several file groups."""
     file_ids = {stored.name.removeprefix(".").partition("_")[0] for stored in present}
     if len(file_ids) > 1:
         return {}
@@ -268,7 +276,7 @@ def _expected(instant: Instant, stats: Iterable[WriteStat]) -> Iterator[Expected
 
 
 def _first_log_files(instant: Instant, content: CommitMetadata, partition: str) -> Iterator[ExpectedFile]:
-    """The log files with which an instant of this project created the file groups of a partition."""
+    """Yield the log files with which an instant of this project created the file groups of a partition."""
     name, _, count = content.extra_metadata.get(FILE_GROUPS_KEY, "").partition("=")
     if name == partition and count.isdecimal():
         for number in range(int(count)):
@@ -289,7 +297,10 @@ def _newest_time(timeline: Timeline) -> str:
 
 
 def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
-    """Whether this delta commit was requested while a restore was running, as restores do from table version 8 on."""
+    """Whether a restore was running when the delta commit was requested.
+
+    From table version 8 on, a restore requests such a delta commit to repair the metadata table.
+    """
     return any(
         i.action is Action.RESTORE and i.requested_time < instant.requested_time < i.visible_from
         for i in data.completed
@@ -313,7 +324,7 @@ def _is_initial_of_old_format(instant_time: str) -> bool:
 
 
 def _built_at(table: MetadataTable) -> str:
-    """Return a time, ``"9"`` if unknown. The metadata table should contain every write that completed after it."""
+    """Return a time, ``"9"`` if unknown. The metadata table should contain every write that completed after that."""
     built = [
         i.visible_from if table.has_own_log_instants else i.requested_time
         for i in table.timeline.completed

@@ -1,4 +1,4 @@
-"""Find the valid blocks of a metadata table's log files: pure functions of the two timelines.
+"""Find the instants whose blocks in a metadata table's log files are valid, from the timelines of both tables.
 
 A write completes in the metadata table before it completes in the table. Until the write completes in the table, which
 never happens if the writer dies in between, readers must ignore the records of the write in the metadata table
@@ -15,7 +15,7 @@ _FIRST_BUILD_NUMBER = 10
 
 
 def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: bool) -> frozenset[str]:
-    """Instant times whose blocks are valid unless a rollback block cancels them.
+    """Return the instant times whose blocks are valid unless a rollback block cancels them.
 
     These are the completed instants on the active timeline of the table, the completed rollbacks and restores of the
     metadata table, and some completed delta commits of the metadata table. In table version 6, these are the delta
@@ -43,8 +43,8 @@ def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: boo
 def is_own_instant(instant_time: str) -> bool:
     """Whether the time of an instant of a metadata table shows that no instant of the table has this time.
 
-    The first instants of a metadata table are small numbers. In table version 6, the time of a later instant has three
-    more digits than instants of the table if no instant of the table caused it.
+    The first instants of a metadata table are small numbers. In table version 6, if no instant of the
+    table caused a later instant, its time has three more digits than the times of the table's instants.
     """
     return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
 
@@ -66,7 +66,7 @@ def is_first_instant(instant_time: str) -> bool:
 
 
 def delta_commits_of_table(own: Timeline) -> tuple[Instant, ...]:
-    """Completed delta commits of the metadata table that instants of the table caused.
+    """Return the completed delta commits of the metadata table that instants of the table caused.
 
     From table version 8 on, the result includes the delta commit that repairs the metadata table after a restore,
     although its requested time is not that of an instant of the table.

@@ -72,7 +72,7 @@ def read_file_format(table: MetadataTable, slices: tuple[FileSlice, ...] | None 
 
 
 def _schema_of(table: MetadataTable, found: FileSlice) -> str | None:
-    """Schema of the newest log file with records, otherwise of the base file; None if neither exists."""
+    """Return the schema of the newest log file with records, otherwise of the base file; None if neither exists."""
     for log in reversed(found.log_files):
         path = join_path(found.file_group_id.partition_path, log.file_name)
         with naming(join_path(METADATA_TABLE, path)):

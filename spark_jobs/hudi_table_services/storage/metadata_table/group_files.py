@@ -80,7 +80,7 @@ def log_content(change: GroupLog, instant_time: str, form: FileFormat) -> bytes:
 
 
 def next_log_file(file_slice: FileSlice, instant_time: str, form: FileFormat) -> LogFile:
-    """The log file that an instant appends to a slice.
+    """Return the log file that an instant appends to a slice.
 
     Args:
         file_slice: newest slice of the file group. In table version 6, log files of a slice are numbered, and their
@@ -127,7 +127,7 @@ def write_log_file(
 
 
 def new_base_file(group: FileGroupId, instant_time: str) -> BaseFile:
-    """The base file that an instant writes for a file group."""
+    """Return the base file that an instant writes for a file group."""
     return BaseFile(
         file_id=group.file_id, write_token=_LATER_WRITE, instant_time=instant_time, extension=_EXTENSION
     )
@@ -204,7 +204,7 @@ def write_base_entries(
 
 
 def first_log_file(file_id: str, instant_time: str) -> LogFile:
-    """The log file with which an instant creates a file group."""
+    """Return the log file with which an instant creates a file group."""
     return LogFile(file_id=file_id, instant_time=instant_time, version=1, write_token=_FIRST_WRITE)
 
 

@@ -55,7 +55,7 @@ def key_ranges(
 
 
 def usable_range(record: MetadataRecord) -> KeyRange | None:
-    """Range of the keys in the statistics of a file; None if the statistics do not prove that all keys are in a range.
+    """Return the range of the keys in a file's statistics; None if the statistics do not prove that all keys are in it.
 
     Hudi compares the bounds of row groups in the order of UTF-16 code units, as Java compares strings. For characters
     from U+D800 on, this order differs from the order of UTF-8 bytes, so a range that contains such a character is not

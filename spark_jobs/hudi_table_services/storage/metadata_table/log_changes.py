@@ -37,7 +37,7 @@ class Source:
     record_format: RecordFormat
 
     def decode(self, key: bytes, value: bytes) -> MetadataRecord:
-        """The record of an entry. Raises MalformedMetadataError with the path of the file."""
+        """Decode the record of an entry. Raises MalformedMetadataError with the path of the file."""
         with naming(self.path):
             return self.record_format.decode((key, value))
 
@@ -54,7 +54,7 @@ class Change:
     updates: list[tuple[Source, bytes]] = field(default_factory=list)
 
     def applied(self, key: bytes, base: MetadataRecord | None) -> MetadataRecord | None:
-        """The merged record; None if the key is deleted."""
+        """Return the merged record; None if the key is deleted."""
         merged = None if self.replaces else base
         for source, value in self.updates:
             record = source.decode(key, value)
@@ -123,7 +123,7 @@ def _check_instants(log: LogFile, blocks: Sequence[MetadataLogBlock]) -> None:
 def not_rolled_back(
     blocks: Iterable[tuple[str, MetadataLogBlock]],
 ) -> list[tuple[str, RecordsBlock | DeletedKeysBlock]]:
-    """The blocks with changes. A rollback block removes all earlier blocks of its target instant."""
+    """Return the blocks with changes. A rollback block removes all earlier blocks of its target instant."""
     kept: list[tuple[str, RecordsBlock | DeletedKeysBlock]] = []
     for path, block in blocks:
         if isinstance(block, RollbackBlock):

@@ -94,7 +94,7 @@ def open_metadata_table(
 
 
 def _not_behind(clock: Clock, data_timeline: Timeline, config: TableConfig) -> Clock:
-    """A clock that only returns times after the newest instant of the table.
+    """Return a clock that only returns times after the newest instant of the table.
 
     Readers compare the completion times of both timelines, and the timeline of the metadata table does not contain all
     instants of the table.
@@ -127,7 +127,7 @@ def _saying_what_is_missing(folder: Storage) -> Iterator[None]:
 
 
 def _in_time_zone_of(config: TableConfig, own: TableConfig) -> TableConfig:
-    """Properties of the metadata table with the time zone of the table's timeline.
+    """Return the properties of the metadata table with the time zone of the table's timeline.
 
     Readers compare times of both timelines. Hudi stores no time zone in the properties of a metadata table.
     """

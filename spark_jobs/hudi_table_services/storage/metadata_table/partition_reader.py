@@ -95,7 +95,7 @@ class MetadataPartition:
     def find_in(
         self, file_slice: FileSlice, keys: Collection[bytes], changes: LogChanges
     ) -> list[MetadataRecord]:
-        """Records with these keys in one slice.
+        """Find the records with these keys in one slice.
 
         Args:
             changes: result of `changes_of` for the slice and these keys only.
@@ -114,7 +114,7 @@ class MetadataPartition:
         return list(chain.from_iterable(map_in_parallel(search, self.slices if starts else ())))
 
     def changes_of(self, file_slice: FileSlice, wants: Wants | None = None) -> LogChanges:
-        """Changes in the log files of a slice."""
+        """Read the changes in the log files of a slice."""
         return read_log_changes(self._table, file_slice, self._counted, wants)
 
     def records_of(self, file_slice: FileSlice, changes: LogChanges) -> Iterator[MetadataRecord]:

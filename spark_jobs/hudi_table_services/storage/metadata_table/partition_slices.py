@@ -1,4 +1,4 @@
-"""The newest file slice of each file group of a partition of a metadata table."""
+"""Find the newest file slice of each file group in a partition of a metadata table."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -47,7 +47,8 @@ def partition_slices(
 def _in_order(partition: str, slices: Iterable[FileSlice]) -> tuple[FileSlice, ...]:
     """Sort slices by the numbers of their file groups, and refuse missing file groups.
 
-    The number of file groups determines in which file group a key is.
+    Readers compute the file group of a key from the number of file groups. If a file group were missing, they would
+    search in the wrong file group.
     """
     numbered: dict[str, dict[int, FileSlice]] = defaultdict(dict)
     for file_slice in slices:

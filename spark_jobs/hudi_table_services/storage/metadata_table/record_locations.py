@@ -57,7 +57,7 @@ class RecordIndexGroups:
     def locate(
         self, keys: Sequence[frozenset[bytes]], enough: frozenset[FileGroupId] | None = None
     ) -> set[FileGroupId] | UnusableMetadataTable:
-        """File groups of the table in which the record index locates the keys, or why the record index cannot be used.
+        """Return the file groups of the table in which the record index locates the keys, or why the index is unusable.
 
         Some of these file groups may not be live: after a write that replaced file groups, Hudi deletes only the keys
         that the write did not write again.
@@ -65,8 +65,9 @@ class RecordIndexGroups:
         The method returns early when it has found all file groups in `enough`. Damage in the rest of the files is then
         not noticed.
 
-        Memory: the keys, and the log files of one file group. Equal records are decoded once, because a record does not
-        contain its key, and a commit writes equal records for all keys of a file group.
+        Memory: the keys, and the log files of one file group. Equal records are decoded only once. Many records are
+        equal, because a record does not contain its key, and a commit writes the same record for all keys of a file
+        group.
 
         Args:
             keys: for each of these file groups, the keys that belong to it, as UTF-8.
@@ -111,7 +112,10 @@ def open_record_index(
 def open_partitioned_record_index(
     storage: Storage, config: TableConfig, timeline: Timeline, clock: Clock
 ) -> dict[str, RecordIndexGroups] | UnusableMetadataTable:
-    """As `open_record_index`, for a partitioned record index. Maps each partition of the table to its file groups."""
+    """Open a partitioned record index. Map each partition of the table to the file groups of its keys.
+
+    Apart from that, this function works like `open_record_index`.
+    """
     return usable_or_reason(lambda: _opened_by_partition(storage, config, timeline, clock))
 
 
@@ -154,7 +158,7 @@ def _checked(storage: Storage, config: TableConfig, timeline: Timeline, clock: C
 
 
 def _only(index: CheckedPartition, slices: Sequence[FileSlice]) -> CheckedPartition:
-    """The index with only these slices, so that a task does not receive the file names of all partitions."""
+    """Return the index with only these slices, so that a task does not receive the file names of all partitions."""
     ids = [each.file_group_id.file_id for each in slices]
     instants = {file_id: index.log_instants[file_id] for file_id in ids if file_id in index.log_instants}
     return replace(index, slices=tuple(slices), log_instants=instants)

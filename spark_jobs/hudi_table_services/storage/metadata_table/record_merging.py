@@ -18,11 +18,11 @@ from hudi_table_services.model.metadata_table import (
 
 
 def merge_records(older: MetadataRecord, newer: MetadataRecord) -> MetadataRecord:
-    """The record that results from an older and a newer record of one key.
+    """Return the record that results from an older and a newer record of one key.
 
     Lists of files are united. Statistics of a column are united, unless one record is marked as deleted or the newer
-    bounds are tight. Otherwise the newer record replaces the older record. The result may contain marks of deletions;
-    see `without_deletions`.
+    bounds are tight. In all other cases, the newer record replaces the older record. The result can contain marks of
+    deletions; see `without_deletions`.
 
     Raises:
         MalformedMetadataError: the two records cannot belong to one key.
@@ -42,7 +42,7 @@ def merge_records(older: MetadataRecord, newer: MetadataRecord) -> MetadataRecor
 
 
 def without_deletions(record: MetadataRecord) -> MetadataRecord | None:
-    """The record as readers see it: without deleted files; None if the record itself is marked as deleted."""
+    """Return the record as readers see it: without deleted files; None if the record itself is marked as deleted."""
     payload = record.payload
     if isinstance(payload, Listing):
         live = {name: file for name, file in payload.files.items() if not file.is_deleted}
@@ -53,7 +53,7 @@ def without_deletions(record: MetadataRecord) -> MetadataRecord | None:
 
 
 def _united(before: Listing, after: Listing) -> Listing:
-    """Files of both lists. A deletion removes the file, or stays as a mark if the older list has no such file.
+    """Unite two lists of files. A deletion removes the file, or stays as a mark if the older list has no such file.
 
     Files only grow: in table version 6, writers append to log files. So the result contains the larger size.
     """

@@ -1,4 +1,4 @@
-"""All file slices of a partition of a metadata table, for cleaning the metadata table."""
+"""Find all file slices of a partition of a metadata table, for cleaning the metadata table."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -15,7 +15,7 @@ from hudi_table_services.storage.stores.storage import StoredObject
 
 
 def slice_history(table: MetadataTable, partition: str) -> Mapping[FileGroupId, tuple[FileSlice, ...]]:
-    """Visible file slices of each file group, oldest first.
+    """Return the visible file slices of each file group, oldest first.
 
     Files of instants that are not completed belong to no slice. Retried tasks can leave several base files of one
     instant. The slice then contains any one of them, as in Hudi (HoodieFileGroup.addBaseFile). Cleaning deletes only

@@ -98,7 +98,7 @@ def _listed(found: CheckedPartition, partitions: Collection[str] | None) -> List
 
 
 def _listings(records: Iterable[MetadataRecord]) -> Mapping[str, Listing]:
-    """Lists of files by partition path.
+    """Map each partition path to its list of files.
 
     Raises:
         MalformedMetadataError: the records contradict each other, or contain a path that is not below the base path.

@@ -56,7 +56,7 @@ class UnusableError(Exception):
 
 
 def usable_or_reason(read: Callable[[], _Result]) -> _Result | UnusableMetadataTable:
-    """The result of a function that reads a metadata table, or the reason why the metadata table cannot be used.
+    """Return the result of a function that reads a metadata table, or why the metadata table cannot be used.
 
     Raises:
         StorageError: a request failed for another reason than a missing file.
@@ -76,7 +76,7 @@ def usable_or_reason(read: Callable[[], _Result]) -> _Result | UnusableMetadataT
 
 
 def some(names: Collection[str]) -> str:
-    """The first names in alphabetical order, and the number of the others; ``none`` for no names."""
+    """Return the first names in alphabetical order, and the number of the others; ``none`` for no names."""
     shown = sorted(names)[:_SHOWN]
     more = len(names) - len(shown)
     return (", ".join(shown) or "none") + (f" and {more} more" if more else "")

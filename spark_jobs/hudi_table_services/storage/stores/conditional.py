@@ -26,7 +26,7 @@ class ConditionalStorage(Protocol):
     """A storage that can replace an object only if it still has an expected version."""
 
     def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
-        """Content and its version, read in one request. Raises ObjectNotFoundError."""
+        """Read the content and its version in one request. Raises ObjectNotFoundError."""
 
     def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
         """Replace the object if it has version `expected`; if `expected` is None, create it. Return the new version.

@@ -18,9 +18,9 @@ def without_folder_markers(
     """Return the objects that are not folder markers.
 
     An empty object is a folder marker if its path is the listed folder, or the folder of another object, or if there is
-    no object of exactly this name. The last condition costs one request for each empty object without an extension.
-    Empty files of Hudi, such as requested instants and the markers of data files, have an extension. So an empty folder
-    whose name contains a dot is not recognized.
+    no object of exactly this name. The last condition costs one request for each empty object, so it is checked only
+    for names without an extension: empty files of Hudi, such as requested instants and the markers of data files, have
+    an extension. So the marker of an empty folder whose name contains a dot is not recognized.
 
     Args:
         found: all objects below the folder, sorted by path.

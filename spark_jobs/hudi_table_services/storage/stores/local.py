@@ -52,7 +52,7 @@ class LocalStorage:
         return self.root
 
     def file_in_path(self) -> str:
-        """Return the base path or the folder above it that is a file; empty if there is no such file."""
+        """Return the base path, or the path above it, that is a file instead of a folder; empty if there is no file."""
         path = self.root
         while not os.path.lexists(path) and os.path.dirname(path) != path:
             path = os.path.dirname(path)

@@ -128,7 +128,7 @@ class ObjectStoreStorage:
         with translate_errors("list", folder):
             listing = obstore.list_with_delimiter(self.store, checked_path(folder) or None)
         found = map(_stored, listing["objects"])
-        # The markers of the folders in this folder are among the prefixes.
+        # The listing shows the markers of sub-folders as prefixes, so only the marker of this folder is left out here.
         files = sorted((each for each in found if each.path != checked_path(folder)), key=BY_PATH)
         folders = sorted(file_name(prefix.rstrip("/")) for prefix in listing["common_prefixes"])
         return FolderListing(tuple(files), tuple(folders))

@@ -23,7 +23,7 @@ class PlannedInstant(Protocol):
 
     @property
     def request_id(self) -> str | None:
-        """The request that scheduled the plan; None if the plan does not say."""
+        """Id of the request that scheduled the plan; None if the plan contains no request id."""
 
     @property
     def file_groups(self) -> frozenset[FileGroupId]: ...

@@ -1,4 +1,4 @@
-"""How far a table has read the changes of other tables: the positions in its commits (docs/adr/0058)."""
+"""Find how far a table has read the changes of other tables. Its commits contain these positions (docs/adr/0058)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,11 +11,11 @@ from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 
 POSITION_KEY = "airflow.change_position."
-"""End of the key in the metadata of a commit, followed by the name of the chain. Before it is the prefix with which
-the write stores options in the metadata of its commit."""
+"""Middle part of a key in the metadata of a commit. Before this part, the key contains the prefix with which the write
+stores options in its commit. After this part, the key contains the name of the chain."""
 
 SOURCE_KEY = "airflow.change_source."
-"""As `POSITION_KEY`, for the base path of the source."""
+"""As `POSITION_KEY`, for the key whose value is the base path of the source."""
 
 _ARCHIVE_TAIL = 100
 _ARCHIVE_LIMIT_BYTES = 16 << 20
@@ -26,7 +26,7 @@ class ChainPosition:
     """How far a table has read one source.
 
     Attributes:
-        chain: name of the chain.
+        chain: name under which the table stores its position in the source; see `SourceSpec.chain`.
         time: the time at which the last commit that was read became visible in the source.
         source: base path of the source; empty if the commit does not contain the path.
         instant: the commit that contains the position.
@@ -68,8 +68,8 @@ def find_position(table: TableAccess, chain: str) -> ChainPosition | None:
 def newest_positions(table: TableAccess) -> tuple[ChainPosition, ...]:
     """Return the newest position of each chain, sorted by name.
 
-    Positions before a load that replaced all rows of the table are left out. Of the archive, only the newest writes are
-    read, and none if they are in files of more than 16 MiB.
+    Positions before a load that replaced all rows of the table are left out. Only the newest writes of the archive are
+    read, from files of at most 16 MiB in total.
 
     Raises:
         CorruptTableError, UnsupportedTableError: see `change_position`.
@@ -109,7 +109,7 @@ def _newest_of_chains(
             found.setdefault(position.chain, position)
         replaces = metadata.operation_type is WriteOperation.INSERT_OVERWRITE_TABLE
         if replaces and (positions or not only_loads_replace):
-            # Commits that completed after this request may have added rows that the commit did not replace.
+            # A commit that completed after this commit was requested may have added rows that this commit kept.
             replaced = max(replaced, instant.requested_time)
     return tuple(found[chain] for chain in sorted(found))
 
@@ -122,7 +122,7 @@ def _newest_first(table: TableAccess) -> Iterator[tuple[Instant, CommitMetadata]
 
 
 def _active(table: TableAccess) -> Iterator[tuple[Instant, CommitMetadata]]:
-    """Yield the completed writes of the active timeline, newest first. A portion is read when it is needed."""
+    """Yield the completed writes of the active timeline, newest first. Read their metadata in batches, as needed."""
     writes = table.load_timeline().completed_writes
     newest_first = sorted(writes, key=lambda i: i.visible_from, reverse=True)
     for start in range(0, len(newest_first), READ_THREADS):

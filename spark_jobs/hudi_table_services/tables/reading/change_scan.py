@@ -1,4 +1,4 @@
-"""Plan the changes of a window: the changed rows, and the deleted rows (docs/adr/0057)."""
+"""Plan the reads that find the changed rows and the deleted rows of a window (docs/adr/0057)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -52,8 +52,8 @@ class ChangeScan:
             `remaining` are deleted.
         until: the begin of the next window.
         commit_count: number of commits in the window.
-        whole: all rows of the table as of the end; no slices unless `plan_changes` was asked for it.
-        has_begin: whether the window begins after a commit, and not with the first one.
+        whole: all rows of the table as of the end; no slices unless `plan_changes` was called with `with_whole`.
+        has_begin: whether the window begins after a commit. False if it begins with the first commit of the table.
         waits_for: requested time of the pending write before which the window ends although later writes have
             completed; empty if there is no such write.
     """
@@ -121,7 +121,8 @@ class _Changes:
         """Plan the reads.
 
         Args:
-            writes: the completed writes of the window. A window from the first commit on lacks archived writes.
+            writes: the completed writes of the window. If the window begins with the first commit, archived writes are
+                missing.
             known: the completed writes after the begin of the window.
         """
         commits = [write.metadata for write in writes]

@@ -64,7 +64,8 @@ def end_before_holes(
 ) -> tuple[Window, str]:
     """End a window before a pending write that will be visible from a time inside it.
 
-    Only in tables without completion times: in other tables, a pending write becomes visible after all completed ones.
+    The function changes only windows of tables without completion times. In other tables, a pending write becomes
+    visible after all completed writes.
 
     Returns:
         The window, and the requested time of the pending write; empty if there is no such write.
@@ -104,7 +105,8 @@ def _archived(storage: Storage, snapshot: TableSnapshot, window: Window) -> Iter
     """Archived writes that may be in a window.
 
     A window after the first write of the active timeline can contain archived writes only if the table has completion
-    times: a write that ran for a long time is archived by its requested time, soon after its completion.
+    times. A window of such a table selects writes by completion times, but archival selects them by requested times. So
+    a write that ran for a long time can complete in the window, and be archived soon after that.
     """
     timeline, layout = snapshot.timeline, snapshot.config.table_version.layout
     first = first_write_time(timeline)
@@ -141,7 +143,7 @@ def changed_slices(storage: Storage, snapshot: TableSnapshot, commits: WindowCom
 
 
 def refuse_incomplete(commits: WindowCommits, missing: Collection[str]) -> None:
-    """Refuse a window of which files were deleted.
+    """Refuse to read a window, because files that its commits wrote were deleted.
 
     Raises:
         InvalidRequestError: the message names a file, and the settings that keep files and commits longer.

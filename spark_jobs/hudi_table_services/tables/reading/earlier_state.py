@@ -31,7 +31,7 @@ def load_earlier_state(
 ) -> TableSnapshot:
     """Load the table as of an instant time: the writes that were requested at or before it, and are complete.
 
-    As for Hudi's time travel, requested times count in all table versions.
+    As in Hudi's time travel, the requested time of a write decides in all table versions.
 
     Raises:
         InvalidRequestError: files of the state were deleted; the active timeline begins after the instant; or a write

@@ -1,4 +1,4 @@
-"""Load what the metadata table of a table says about the files of a read."""
+"""Look up column statistics and locations of record keys in the metadata table, so that a read can skip files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.metadata_table import used_definitions
 
 _MOST_RECORDS = 200_000
-"""Largest number of statistics that a read looks up. Beyond it, the tasks' reads of footers cost less."""
+"""Largest number of statistics that a read looks up. Above it, reading the footers in tasks costs less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class FactsReader:
     is_latest: bool
 
     def facts(self, predicates: Sequence[ColumnPredicate], slices: Sequence[FileSlice]) -> SkippingFacts:
-        """Look up the columns of the conditions and the wanted record keys.
+        """Look up the statistics of the columns in the conditions, and the locations of the wanted record keys.
 
         Raises:
             StorageError: a request failed for another reason than a missing file.

@@ -1,6 +1,6 @@
-"""Find file slices of an earlier state that have lost some of their files, although other files of them exist.
+"""Find file slices of an earlier state of which a clean has deleted some files, but not all.
 
-A clean deletes a slice file by file, and keeps log files that a later slice needs, too. So the files that are left can
+A clean deletes a slice file by file, and keeps log files that a later slice also needs. So the files that are left can
 look like a smaller slice. The commits that wrote the files show the difference.
 """
 

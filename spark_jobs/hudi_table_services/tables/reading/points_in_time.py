@@ -1,4 +1,4 @@
-"""Points in time that users write for reads, as instant times."""
+"""Convert the points in time that users write in queries to instant times."""
 
 import re
 from datetime import datetime, time, timezone
@@ -42,7 +42,7 @@ def instant_of(text: str, config: TableConfig) -> str:
 
 
 def window_bound(text: str, config: TableConfig) -> str:
-    """Return a bound of a window. `EARLIEST` and bounds of few digits, such as ``000``, are before all instants.
+    """Return a bound of a window; empty for `EARLIEST` and zeros such as ``000``, which are before all instants.
 
     Raises:
         InvalidRequestError: the text is not a point in time.

@@ -1,4 +1,4 @@
-"""How many commits and rows of a table are after a position, for the tables that load its changes."""
+"""Count the commits and rows of a table that a reader of its changes has not read yet."""
 
 from dataclasses import dataclass
 
@@ -12,11 +12,11 @@ _READ_COMMITS = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceBacklog:
-    """The commits after a position. Services that move rows do not count.
+    """The commits after a position, without table services that only move rows, such as clusterings.
 
     Attributes:
         commits: number of commits; a lower bound unless `is_exact`.
-        rows: number of rows that these commits inserted, updated or deleted; None if the commits do not contain it.
+        rows: number of rows that these commits inserted, updated or deleted; None if this number is not known.
         since: the time at which the oldest of these commits became visible; empty if there is none.
         is_exact: whether all commits after the position are on the active timeline and were read.
     """

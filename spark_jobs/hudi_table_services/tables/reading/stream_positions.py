@@ -54,7 +54,7 @@ def next_position(
         at_most: the last position that the stream may reach; empty for no limit.
 
     Raises:
-        InvalidRequestError: a write is pending that later writes have overtaken, and `holes` is FAIL.
+        InvalidRequestError: a write is pending although later writes have completed, and `holes` is FAIL.
         TableNotFoundError, CorruptTableError, UnsupportedTableError, StorageError: the timeline cannot be read.
     """
     config = read_table_config(storage)

@@ -47,11 +47,11 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableScan:
-    """A planned read. Its files do not depend on later writes.
+    """A planned read. Later writes do not change which files the read opens.
 
     Attributes:
         schema: all columns of the user in the state that is read.
-        columns: names of the columns of the result; None for all columns, after the meta columns.
+        columns: names of the columns of the result; None for the meta columns, followed by all other columns.
         predicates: conditions that all rows of the result fulfil.
         keys: the record keys that rows of the result can have; None if the conditions do not limit them.
         rule: how log files are merged; None if log files are ignored or the table has none.
@@ -77,7 +77,7 @@ class TableScan:
 
     @property
     def gone(self) -> tuple[str, str]:
-        """Two sentences for a file of the scan that does not exist any more: what happened, and what to do."""
+        """Two sentences for an error about a file of the scan that no longer exists: what happened, and what to do."""
         return (
             f"This read was planned with {self.state}; since then, a clean has deleted the file, or a rollback has "
             "undone its write.",
@@ -177,7 +177,7 @@ def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:
 
 
 def _plan(query: TableQuery, source: _Source, conditions: ScanConditions, reader: FactsReader) -> ScanPlan:
-    """Choose the slices. Indexes are asked only about slices that partition paths do not exclude."""
+    """Choose the slices. The indexes are read only for slices that the conditions on partitions do not exclude."""
     facts = SkippingFacts()
     if query.skips_files and query.metadata_enable:
         facts = reader.facts(conditions.predicates, plan_scan(source.slices, conditions).slices)
@@ -214,7 +214,7 @@ def _loaded(
 
 
 def _named_partitions(storage: Storage, config: TableConfig, query: TableQuery) -> tuple[str, ...] | None:
-    """The only partitions to list, which the filters name; None to list all partitions."""
+    """The partitions to list, if the filters name all partitions that the query needs; None to list all partitions."""
     named = {each.column for each in query.predicates if each.comparison in (Comparison.EQUAL, Comparison.IN)}
     if not config.partition_fields or not named.issuperset(config.partition_fields):
         return None

@@ -38,7 +38,7 @@ class VisibleState:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteState:
-    """The evidence of an error about a state whose files were deleted.
+    """Describes a state whose files were deleted. The error that refuses to read the state contains it as `evidence`.
 
     Attributes:
         time: the time at which the state was visible.
@@ -65,7 +65,7 @@ class StateLoader:
     writes: Collection[ArchivedWrite]
 
     def load(self, time: str) -> VisibleState:
-        """Load the writes that were visible at a time: a completion time from table version 8 on.
+        """Load the slices that readers saw at a time: a completion time from table version 8 on, else a requested time.
 
         Raises:
             InvalidRequestError: files of the state were deleted.
@@ -80,7 +80,7 @@ class StateLoader:
         slices: list[FileSlice] = []
         for path, files in sorted(self.files.items()):
             if visibility.has_own_log_instants:
-                # An archived write counts as visible, although it may have completed later.
+                # `visibility` shows every archived write, even if the write completed after this time.
                 files = tuple(stored for stored in files if stored.path not in unseen)
             found = latest_slices(path, files, visibility, replaced.get(path, ()), pick)
             slices += [each for each in found if self._is_wanted(each.file_group_id)]

@@ -3,9 +3,10 @@
 A log file consists of blocks. If the storage lost the end of a file exactly between two blocks, the rest of the file
 looks complete, and every reader of Hudi returns too few rows without an error. Only the commit metadata shows the loss.
 
-Hudi stores the length of each log file after it has closed the file (HoodieAppendHandle.close, Hudi 0.15 and 1.2), or
-the bytes that the only append wrote (RowDataLogWriteHandle of some releases for Flink). In table version 6, later
-delta commits and rollbacks can append to a file. So a file can be longer than its commits recorded, but not shorter.
+Hudi stores the length of each log file after it has closed the file (HoodieAppendHandle.close, Hudi 0.15 and 1.2). Some
+releases for Flink append only once to a log file, and store the bytes that this append wrote (RowDataLogWriteHandle).
+In table version 6, later delta commits and rollbacks can append to a file. So a file can be longer than its commits
+recorded, but not shorter.
 """
 
 from collections.abc import Iterable, Iterator

@@ -51,7 +51,7 @@ def load_snapshot(
             without any file of a completed write may be missing.
         as_of: load the slices and the schema of the writes that were requested at or before this time; None for the
             latest state. As in Hudi, a write counts if it is complete now, whenever it completed. Slices that a clean
-            has deleted are missing (see `tables.reading.time_travel`).
+            has deleted are missing (see `tables.reading.earlier_state`).
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.

@@ -1,4 +1,4 @@
-"""Describe the live files and partitions of a table for the command. The pages in Airflow show the same values."""
+"""Describe the live files and partitions of a table for `hudi-services show`. Pages in Airflow show the same values."""
 
 from collections.abc import Collection
 
