@@ -111,7 +111,7 @@ def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility)
 
 
 def _instants_of_logs(files: Iterable[StoredObject]) -> set[str]:
-    """Return the instants in the names of log files, and strings that are no instants from other files with ``.log.``."""
+    """Return the instants in the names of log files. Other files with ``.log.`` add strings that are no instants."""
     parts = (stored.path.rpartition(".log.") for stored in files)
     return {before.rpartition("_")[2] for before, found, _ in parts if found}
 

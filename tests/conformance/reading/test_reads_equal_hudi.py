@@ -69,16 +69,16 @@ def compare_everything(judge: HudiJudge, base_path: Path, what: str) -> None:
         compare(judge, base_path, window(begin), f"{what}, after {begin}")
 
 
-def compare_with_hudi_rs(base_path: Path, what: str, *, has_windows: bool = True) -> None:
-    """Compare the snapshot, the state as of each instant and, if `has_windows`, each window with the rows of hudi-rs."""
+def compare_with_hudi_rs(base_path: Path, what: str) -> None:
+    """Compare the snapshot, the state as of each instant and the changes of each window with the rows of hudi-rs."""
     reads: list[tuple[Mapping[str, str], pa.Table]] = [({}, hudi_rs.read_records(base_path))]
     times = times_of(base_path)
     reads += [({AS_OF: time}, hudi_rs.read_records_as_of(base_path, time)) for time, _ in times]
-    if has_windows:
-        bounds = ["000", *(visible for _, visible in times)]
-        for place, begin in enumerate(bounds[:-1]):
-            for end in (*bounds[place + 1 :], None):
-                reads.append((window(begin, end), hudi_rs.read_changed_records(base_path, begin, end)))
+    bounds = ["000", *(visible for _, visible in times)]
+    for place, begin in enumerate(bounds[:-1]):
+        for end in (*bounds[place + 1 :], ""):
+            theirs = hudi_rs.read_changed_records(base_path, begin, end or None)
+            reads.append((window(begin, end), theirs))
     for options, theirs in reads:
         wanted = model_of(theirs) if theirs.num_rows else {}
         assert_rows_equal(our_rows(base_path, options), wanted, f"hudi-rs, {what}, {options}")
@@ -109,12 +109,13 @@ def test_merge_on_read_tables_of_hudi_and_of_this_project(hudi, tmp_path: Path, 
     compare_with_hudi_rs(table.base_path, f"before the compaction, {oracle}")
     table.hudi_compacts()
     table.hudi_writes(some_rows(range(4, 10), 8, PLAIN))
+    # hudi-rs merges a late row with a base row outside of the window, and then returns neither.
+    compare_with_hudi_rs(table.base_path, f"after the compaction, {oracle}")
     if oracle != V6:
         # In version 6, Hudi 0.15 merges this late row with the base row, which the window does not contain, and Hudi
         # 1.2 does not. This project does the same as Hudi 0.15 (docs/differences.md).
         table.write(some_rows([0], 3, PLAIN))
     compare_everything(table.judge, table.base_path, f"after the compaction, {oracle}")
-    compare_with_hudi_rs(table.base_path, f"after the compaction, {oracle}")
 
 
 @oldest
