@@ -6,6 +6,8 @@ Incremental reads exclude ``begin`` and include ``end``. As in Hudi, both are re
 completion times from version 8 on.
 """
 
+import shutil
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -23,6 +25,23 @@ def read_snapshot(base_path: Path | str) -> pa.Table:
 def read_records(base_path: Path | str) -> pa.Table:
     """Return the current rows with their meta columns."""
     return _with_meta(base_path, HudiReadOptions())
+
+
+def read_listed_records(base_path: Path | str) -> pa.Table:
+    """As `read_records`, but of a copy of the table that has no metadata table.
+
+    hudi-rs refuses a metadata table of version 8 that the engine created and Hudi 1.2.0 changed (ADR 40).
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        copied = shutil.copytree(
+            base_path, Path(folder) / "t", ignore=shutil.ignore_patterns("metadata", ".*.crc")
+        )
+        properties = copied / ".hoodie" / "hoodie.properties"
+        lines = properties.read_text(encoding="utf-8").splitlines(keepends=True)
+        properties.write_text(
+            "".join(x for x in lines if not x.startswith("hoodie.table.metadata.partitions"))
+        )
+        return read_records(copied)
 
 
 def read_records_as_of(base_path: Path | str, instant_time: str) -> pa.Table:
