@@ -104,6 +104,7 @@ def test_rule_04_the_bloom_index_of_hudi_finds_our_keys_of_every_length(hudi, ou
     assert_rows_equal(judge.read(base_path), merged(OURS, some_rows(range(0, 40, 2), 2)), str(oracle))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ONLY_OLDEST_SAMPLED)
 def test_rule_04_control_if_the_filter_contains_other_keys_hudi_writes_duplicates(
     hudi, ours, engine: Engine, tmp_path: Path, oracle: Oracle
@@ -148,6 +149,7 @@ def test_rules_05_06_07_our_files_have_the_physical_types_that_hudi_merges_corre
         )
 
 
+@pytest.mark.thorough
 @oldest_and_newest
 def test_rule_05_control_if_list_elements_have_another_name_hudi_loses_the_lists(
     hudi, ours, oracle: Oracle
@@ -159,6 +161,7 @@ def test_rule_05_control_if_list_elements_have_another_name_hudi_loses_the_lists
     assert _untouched(_let_hudi_merge_every_file_group(judge, base_path, oracle), "numbers") == {None}
 
 
+@pytest.mark.thorough
 @oldest_and_newest
 def test_rule_06_control_if_decimals_are_stored_as_integers_hudi_multiplies_them(
     hudi, ours, oracle: Oracle
@@ -174,6 +177,7 @@ def test_rule_06_control_if_decimals_are_stored_as_integers_hudi_multiplies_them
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
 def test_rule_07_control_if_timestamps_are_in_milliseconds_hudi_reads_years_up_to_1970(
     hudi, ours, oracle: Oracle
@@ -190,6 +194,7 @@ def test_rule_07_control_if_timestamps_are_in_milliseconds_hudi_reads_years_up_t
     assert max(row["instant"].year for row in OUR_ROWS[2:] if row["instant"]) > 1970
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
 def test_rule_13_control_if_a_namespace_has_one_more_level_hudi_refuses_upserts(
     hudi, ours, oracle: Oracle
@@ -243,6 +248,7 @@ def test_rule_10_every_parquet_file_that_we_write_is_part_of_its_commit(
     assert written == {Path(stat.path) for stat in _write_stats(base_path)}
 
 
+@pytest.mark.thorough
 @oldest_and_newest
 def test_rule_10_control_hudi_reads_a_file_that_is_not_part_of_its_commit(hudi, ours, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), ours(oracle.table_version)
@@ -275,6 +281,7 @@ def test_rule_11_we_refuse_nulls_in_lists_before_we_write_anything(
     assert not (base_path / ".hoodie").exists()
 
 
+@pytest.mark.thorough
 def test_rule_11_control_hudi_reads_but_cannot_merge_a_file_with_a_null_in_a_list(
     hudi, engine: Engine, tmp_path: Path
 ) -> None:
@@ -317,6 +324,7 @@ def test_rule_12_each_footer_contains_filter_type_code_key_range_and_schema(ours
         assert json.loads(values[AVRO_SCHEMA])["type"] == "record"
 
 
+@pytest.mark.thorough
 @oldest_and_newest
 def test_rule_12_control_without_a_filter_the_bloom_index_fails_but_the_simple_index_works(
     hudi, ours, oracle: Oracle
@@ -348,6 +356,7 @@ def test_rule_15_every_partition_folder_has_its_metafile(ours, version: int) -> 
         ) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", [V9], ids=str)
 def test_rule_15_control_hudi_reads_no_rows_from_a_partition_without_a_metafile(
     hudi, ours, oracle: Oracle

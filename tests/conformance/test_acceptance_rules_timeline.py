@@ -88,6 +88,7 @@ def test_rule_08_hudi_rolls_back_a_dead_commit_and_removes_all_its_files(
     _assert_all_read(judge, dead, merged(OURS, TOUCHING), oracle)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ONLY_OLDEST_SAMPLED)
 def test_rule_08_control_without_markers_hudi_does_not_remove_the_files(
     hudi, ours, engine: Engine, tmp_path: Path, oracle: Oracle
@@ -162,6 +163,7 @@ def test_rule_14_incremental_queries_and_time_travel_of_hudi_read_our_commits(
     assert_rows_equal(judge.read_as_of(base_path, first_time), OURS, str(oracle))
 
 
+@pytest.mark.thorough
 def test_rule_14_control_without_file_sizes_an_incremental_query_finds_nothing(hudi, ours) -> None:
     base_path = ours(9)
     _forget_file_sizes(timeline_folder(base_path) / instant_names(base_path, ".commit")[0])
@@ -201,6 +203,7 @@ def test_rule_16_instants_have_the_name_and_the_content_that_their_layout_requir
         assert properties(base_path)["hoodie.record.merge.mode"] == "EVENT_TIME_ORDERING"
 
 
+@pytest.mark.thorough
 def test_rule_16_control_without_a_merge_mode_hudi_refuses_upserts_on_version_9(hudi, ours) -> None:
     base_path = ours(9)
     _set_property(base_path, "hoodie.record.merge.mode", None)
@@ -217,6 +220,7 @@ def test_rule_17_the_properties_contain_a_checksum(ours, version: int) -> None:
     assert properties(ours(version))["hoodie.table.checksum"].isdigit()
 
 
+@pytest.mark.thorough
 def test_rule_17_control_hudi_refuses_a_table_with_a_wrong_checksum(hudi, ours) -> None:
     base_path = ours(6)
     _set_property(base_path, "hoodie.table.checksum", "1234567890")

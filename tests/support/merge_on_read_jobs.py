@@ -1,16 +1,17 @@
-"""Compaction jobs on small tables whose other jobs see them as copy-on-write tables.
+"""Compaction jobs on small tables that all other functions of a test see as copy-on-write tables.
 
-The services that clean up after a job do not support merge-on-read tables, so only the compaction jobs read the type
-MERGE_ON_READ from the properties of the table.
+Only the compaction jobs read the type MERGE_ON_READ from the properties of the table.
 """
 
 from dataclasses import dataclass
+from typing import cast
 
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
+from hudi_table_services.storage.stores.conditional import ConditionalStorage, ObjectVersion
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import BACKUP, PROPERTIES
 from support.faulty_storage import FaultyStorage
@@ -28,8 +29,20 @@ class MergeOnReadView(FaultyStorage):
         )
 
 
+@dataclass
+class ConditionalMergeOnReadView(MergeOnReadView):
+    """As `MergeOnReadView`, for a storage with conditional puts, which the table lock needs on an object store."""
+
+    def read_versioned(self, path: str) -> tuple[bytes, ObjectVersion]:
+        return cast(ConditionalStorage, self.inner).read_versioned(path)
+
+    def put_if(self, path: str, data: bytes, expected: ObjectVersion | None) -> ObjectVersion:
+        return cast(ConditionalStorage, self.inner).put_if(path, data, expected)
+
+
 def as_merge_on_read(storage: Storage) -> Storage:
-    return MergeOnReadView(storage)
+    view = ConditionalMergeOnReadView if isinstance(storage, ConditionalStorage) else MergeOnReadView
+    return view(storage)
 
 
 def add_log(table: SmallTable, base: Instant, group: FileGroupId) -> str:

@@ -111,9 +111,9 @@ def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility)
 
 
 def _instants_of_logs(files: Iterable[StoredObject]) -> set[str]:
-    """Return the instants in the names of log files. Other hidden files add text that is no instant."""
-    hidden = [name for stored in files if (name := stored.name).startswith(".") and ".log." in name]
-    return {name.partition(".log.")[0].rpartition("_")[2] for name in hidden}
+    """Return the instants in the names of log files. Other files with ``.log.`` add strings that are no instants."""
+    parts = (stored.path.rpartition(".log.") for stored in files)
+    return {before.rpartition("_")[2] for before, found, _ in parts if found}
 
 
 PickFile = Callable[[str, Collection[BaseFile]], BaseFile]
@@ -145,10 +145,10 @@ def latest_slices(
 
 @dataclass(slots=True)
 class _Candidates:
-    """Base files of one file group that belong to the newest instant found so far."""
+    """Base files of one file group that belong to the newest instant found so far: their names and sizes in bytes."""
 
     instant_time: str
-    files: list[StoredObject]
+    files: list[tuple[str, int]]
 
 
 def _by_file_id(
@@ -156,15 +156,15 @@ def _by_file_id(
 ) -> tuple[dict[str, _Candidates], dict[str, list[LogFile]]]:
     """Find the newest visible base files and all log files of each file group.
 
-    For speed, file names are split with `str.partition`.
+    For speed, each path is split only once, and file names are split with `str.partition`.
     """
     bases: dict[str, _Candidates] = {}
     logs: dict[str, list[LogFile]] = defaultdict(list)
     for stored in files:
-        name = stored.name
+        name = stored.path.rpartition("/")[2]
         if name.startswith("."):
             if ".log." in name:
-                _add_log(logs, stored)
+                _add_log(logs, name, stored.size_bytes)
             continue
         file_id, _, rest = name.partition("_")
         instant_time, dot, extension = rest.partition("_")[2].partition(".")
@@ -172,20 +172,20 @@ def _by_file_id(
             continue
         best = bases.get(file_id)
         if best is None or instant_time > best.instant_time:
-            bases[file_id] = _Candidates(instant_time, [stored])
+            bases[file_id] = _Candidates(instant_time, [(name, stored.size_bytes)])
         elif instant_time == best.instant_time:
-            best.files.append(stored)
+            best.files.append((name, stored.size_bytes))
     return bases, logs
 
 
-def _add_log(logs: dict[str, list[LogFile]], stored: StoredObject) -> None:
-    log = LogFile.parse_or_none(stored.name, stored.size_bytes)
+def _add_log(logs: dict[str, list[LogFile]], name: str, size_bytes: int) -> None:
+    log = LogFile.parse_or_none(name, size_bytes)
     if log is not None and not log.is_cdc:
         logs[log.file_id].append(log)
 
 
 def _base_file(partition_path: str, candidates: _Candidates, pick: PickFile) -> BaseFile:
-    parsed = [BaseFile.from_file_name(stored.name, stored.size_bytes) for stored in candidates.files]
+    parsed = [BaseFile.from_file_name(name, size_bytes) for name, size_bytes in candidates.files]
     return parsed[0] if len(parsed) == 1 else pick(partition_path, parsed)
 
 

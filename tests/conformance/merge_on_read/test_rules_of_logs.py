@@ -111,6 +111,7 @@ def found_by_hudi(table: SharedTable) -> Model:
 # ---------------------------------------------------------------- rule 2
 
 
+@pytest.mark.thorough
 @sampled
 def test_rule_02_control_hudi_writes_a_duplicate_of_a_key_that_only_a_log_file_has(
     new_table: Tables, oracle: Oracle
@@ -144,6 +145,7 @@ def test_rule_04_we_undo_a_dead_write_before_we_take_an_instant(new_table: Table
     table.check(merged(model, rows), "our write after our dead write")
 
 
+@pytest.mark.thorough
 def test_rule_04_control_hudi_does_not_read_its_own_update_below_a_later_rollback_block(
     new_table: Tables,
 ) -> None:
@@ -174,6 +176,7 @@ def test_rule_05_our_blocks_are_not_partial(new_table: Tables, oracle: Oracle) -
         assert all(HeaderKey.IS_PARTIAL not in block.headers for block in decode_blocks(path.read_bytes()))
 
 
+@pytest.mark.thorough
 @both
 def test_rule_05_control_partial_rows_are_wrong_or_an_error(new_table: Tables, oracle: Oracle) -> None:
     """Hudi 0.15 fails. Hudi 1.2 fills the rows of a snapshot query, but not those of an incremental query."""
@@ -197,6 +200,7 @@ def test_rule_05_control_partial_rows_are_wrong_or_an_error(new_table: Tables, o
 # ---------------------------------------------------------------- rule 9
 
 
+@pytest.mark.thorough
 def test_rule_09_control_hudi_rs_does_not_read_log_files_above_a_pending_compaction(
     new_table: Tables,
 ) -> None:
@@ -218,6 +222,7 @@ def test_rule_09_control_hudi_rs_does_not_read_log_files_above_a_pending_compact
 # ---------------------------------------------------------------- rule 10
 
 
+@pytest.mark.thorough
 def test_rule_10_control_hudi_rs_takes_the_later_of_two_rows_of_a_key(hudi, tmp_path: Path) -> None:
     """The payload class OverwriteWithLatest, the default of Hudi 0.15, which takes the larger ordering value."""
     table = SharedTable(tmp_path / "t", V6_OLD, hudi(V6_OLD.release), PLAIN)
@@ -255,6 +260,7 @@ def test_rule_11_we_merge_a_log_file_that_the_plan_does_not_name_and_hudi_loses_
 # ---------------------------------------------------------------- rule 12
 
 
+@pytest.mark.thorough
 @both
 def test_rule_12_control_a_compaction_by_another_merge_rule_changes_rows(
     new_table: Tables, oracle: Oracle
@@ -290,6 +296,7 @@ def test_rule_12_control_a_compaction_by_another_merge_rule_changes_rows(
 # ---------------------------------------------------------------- rule 13
 
 
+@pytest.mark.thorough
 @both
 def test_rule_13_control_hudi_does_not_read_a_log_file_that_the_metadata_table_does_not_list(
     hudi, tmp_path: Path, oracle: Oracle
@@ -310,6 +317,7 @@ def test_rule_13_control_hudi_does_not_read_a_log_file_that_the_metadata_table_d
 # ---------------------------------------------------------------- rule 19
 
 
+@pytest.mark.thorough
 @both
 def test_rule_19_control_hudi_cannot_execute_a_plan_without_metrics(
     new_table: Tables, oracle: Oracle
@@ -349,6 +357,7 @@ def test_rule_20_hudi_removes_the_marked_files_of_our_dead_execution(
     table.check_read_optimized(model, "Hudi's execution")
 
 
+@pytest.mark.thorough
 @both
 def test_rule_20_control_without_markers_two_base_files_of_one_instant_remain(
     new_table: Tables, oracle: Oracle

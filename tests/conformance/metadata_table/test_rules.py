@@ -106,6 +106,7 @@ def test_rule_01_our_commit_is_in_every_partition_and_hudi_finds_all_rows(
     assert listed_by_hudi(judge, table.base_path) == files_in_folders(table.base_path)
 
 
+@pytest.mark.thorough
 @sampled
 def test_rule_01_control_without_the_commit_hudi_does_not_see_the_rows_of_the_commit(
     ruled, hudi, oracle: Oracle
@@ -133,6 +134,7 @@ def test_rule_01_control_without_ranges_of_partitions_hudi_skips_partitions(rule
         assert_describes_the_table(table.base_path)
 
 
+@pytest.mark.thorough
 @thorough
 def test_rule_01_control_without_statistics_of_files_hudi_keeps_the_files(
     ruled, hudi, oracle: Oracle
@@ -163,6 +165,7 @@ def half_sizes(records: Records) -> Records:
     ]
 
 
+@pytest.mark.thorough
 @thorough
 def test_rule_13_control_hudi_reads_files_whose_listed_sizes_are_wrong(ruled, hudi, oracle: Oracle) -> None:
     """The tests of rule 1 check the sizes that the engine lists."""
@@ -181,6 +184,7 @@ def test_rule_13_control_hudi_reads_files_whose_listed_sizes_are_wrong(ruled, hu
 # ---------------------------------------------------------------- rule 16
 
 
+@pytest.mark.thorough
 @sampled
 def test_rule_16_control_hudi_does_not_see_a_partition_that_is_not_listed(
     ruled, hudi, oracle: Oracle
@@ -269,6 +273,7 @@ def test_rule_17_indexes_that_appear_during_our_write_are_updated(
     assert found_by_hudi(hudi(oracle.release), table) == expected(merged(table.model, rows))
 
 
+@pytest.mark.thorough
 @thorough
 def test_rule_17_control_a_commit_that_leaves_an_index_out_makes_duplicates(
     ruled, hudi, oracle: Oracle

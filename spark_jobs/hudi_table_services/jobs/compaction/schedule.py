@@ -51,6 +51,7 @@ _ATTEMPTS = 3
 _MEASURED_COMPACTIONS = 3
 
 
+@paused_cycle_collection()  # the snapshot is freed before the collector runs again
 def schedule_compaction(
     request: ScheduleCompactionRequest, *, storage: Storage | None = None, clock: Clock | None = None
 ) -> JobResult:
@@ -114,7 +115,6 @@ class _ScheduleJob:
             with self._watch.phase("request"):
                 return self._request_if_unchanged(*planned, lock)
 
-    @paused_cycle_collection()
     def _plan(self) -> JobResult | tuple[TableSnapshot, CompactionProposal]:
         """Plan a compaction and return the proposal, or return the result of the job if there is nothing to request."""
         with self._watch.phase("load table"):
