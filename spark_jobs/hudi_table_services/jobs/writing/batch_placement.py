@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.arrow_schema import arrow_schema
+from hudi_table_services.execution.sources.source import in_session_zone
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.writing.file_samples import sample_base_files
 from hudi_table_services.execution.writing.record_index import IndexLookup, RecordIndex, RoutedBatch
-from hudi_table_services.execution.writing.source import in_session_zone
 from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged

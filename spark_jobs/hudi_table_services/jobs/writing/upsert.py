@@ -26,8 +26,8 @@ from hudi_table_services.errors import (
     TableExistsError,
 )
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
+from hudi_table_services.execution.sources.source import read_source
 from hudi_table_services.execution.writing.record_index import RecordIndex
-from hudi_table_services.execution.writing.source import read_source
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import (
