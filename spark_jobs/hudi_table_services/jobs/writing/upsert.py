@@ -135,6 +135,7 @@ class _UpsertJob:
         self._replaced_plans: list[str] = []
         self._planned_with: TableSnapshot | None = None
         self._searched = Timeline()
+        self._has_read_source = False
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -157,6 +158,7 @@ class _UpsertJob:
             if source is None and self._request.source is not None:
                 options = self._request.storage_options
                 source = read_source(self._spark, self._request.source, options)
+                self._has_read_source = True
             settings = self._settings(config, source)
             self._report.warn(*settings.warnings)
         if config is None:
@@ -265,7 +267,9 @@ class _UpsertJob:
         self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
-            staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+            request = self._request if self._has_read_source else None
+            is_first = not table.exists
+            staged = stage_batch(source, request, self._storage, folder, settings, is_first_write=is_first)
         if not table.exists:
             self._report.warn(*partition_warnings(settings, staged))
         return staged
