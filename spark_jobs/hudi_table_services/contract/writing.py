@@ -127,6 +127,19 @@ def is_same_location(one: str, other: str) -> bool:
     return _store_and_location(one) == _store_and_location(other)
 
 
+def is_local(path: str) -> bool:
+    """Whether a path is the path of a local file or folder."""
+    return _store_and_location(path)[0] == ""
+
+
+def is_same_store(one: str, other: str) -> bool:
+    """Whether two paths are both local, or in the same bucket, container or file system."""
+    stores = [
+        (store, location.partition("/")[0]) for store, location in map(_store_and_location, (one, other))
+    ]
+    return stores[0] == stores[1] or (is_local(one) and is_local(other))
+
+
 def _store_and_location(base_path: str) -> tuple[str, str]:
     path = base_path.strip().rstrip("/")
     if path.startswith("file:"):

@@ -14,7 +14,7 @@ from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidDataError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
-from hudi_table_services.execution.writing.source_columns import (
+from hudi_table_services.execution.sources.source_columns import (
     SourceColumns,
     columns_or_reason,
     read_source_columns,

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.execution.writing.source import read_source
+from hudi_table_services.execution.sources.source import read_source
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from typing import TYPE_CHECKING
 
 from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
-from hudi_table_services.execution.writing.source import (
+from hudi_table_services.execution.sources.source import (
     SOURCE_VIEW,
     first_line,
     invalid_query,

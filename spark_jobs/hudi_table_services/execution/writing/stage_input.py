@@ -1,7 +1,8 @@
 """The first step of a write: evaluate the input once, check every key, and stage the rows by partition path."""
 
+import logging
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -9,9 +10,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.execution.arrow_schema import arrow_schema, check_list_elements, conform
 from hudi_table_services.execution.parquet_format import ParquetFormat, encoded_bytes_per_row
-from hudi_table_services.execution.spark_tasks import map_batches
+from hudi_table_services.execution.sources.arrow_files import ArrowFiles, UnlikeSparkError, arrow_files
+from hudi_table_services.execution.sources.file_parts import FilePart, divide
+from hudi_table_services.execution.spark_tasks import default_parallelism, map_batches, run_tasks
 from hudi_table_services.execution.staging import KEY_COLUMN, StagedBatch, StagedFileWriter
 from hudi_table_services.execution.writing.key_generation import KeyGenerator
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -19,12 +24,15 @@ from hudi_table_services.model.schema import StructType
 from hudi_table_services.storage.stores.storage import Storage
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
+_LOG = logging.getLogger(__name__)
 
 FLUSH_BYTES = 48 << 20
 """Arrow bytes of rows that a worker collects before it splits them by partition and writes them."""
 
 MAX_BATCH_ROWS = 32_768
+_STEP = "Stage the incoming rows by partition"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,13 +104,74 @@ def stage_input(frame: "DataFrame", spec: StagingSpec) -> StagedInput:
     parts = map_batches(
         frame,
         lambda batches: _stage_part(spec, batches),
-        description="Stage the incoming rows by partition",
+        description=_STEP,
         may_collect=True,
     )
     parts.sort(key=lambda part: part[0])
+    return _united(staged for _, staged in parts)
+
+
+def stage_source(
+    frame: "DataFrame", source: SourceSpec, storage_options: Mapping[str, str], spec: StagingSpec
+) -> StagedInput:
+    """Stage the rows of a source. Tasks read Parquet files with Arrow if Arrow returns the same rows as Spark.
+
+    Args:
+        frame: the rows of the source, as Spark reads them.
+        storage_options: settings of an object store.
+
+    Raises:
+        HudiTableServiceError: see `stage_input`.
+    """
+    try:
+        files = arrow_files(frame, source, spec.storage.base_path, storage_options)
+        return _stage_files(frame.sparkSession, files, spec)
+    except UnlikeSparkError as reason:
+        _LOG.info("Spark reads the source: %s.", reason)
+        return stage_input(frame, spec)
+
+
+def _stage_files(spark: "SparkSession", files: ArrowFiles, spec: StagingSpec) -> StagedInput:
+    """Stage the rows of Parquet files.
+
+    Raises:
+        UnlikeSparkError: Spark must read the files. The staging folder may contain rows that the caller must ignore.
+        HudiTableServiceError: see `stage_input`.
+    """
+    _LOG.info("The tasks read the source with Arrow: %s", counted(len(files.sizes), "file", ","))
+    tasks = divide(files.sizes, default_parallelism(spark))
+    parts = run_tasks(
+        spark,
+        tasks,
+        lambda task: _stage_file_parts(spec, files, task),
+        description=_STEP,
+        weights=[sum(part.stop - part.start for part in task) for task in tasks],
+    )
+    for part in parts:
+        if isinstance(part, UnlikeSparkError):
+            raise part
+    return _united(part for part in parts if isinstance(part, StagedInput))
+
+
+def _stage_file_parts(
+    spec: StagingSpec, files: ArrowFiles, parts: tuple[FilePart, ...]
+) -> StagedInput | UnlikeSparkError:
+    """Stage some parts of the files. The error is returned, because Spark would repeat a task that raises an error."""
+    stager = _Stager(spec)
+    try:
+        for batch in files.batches(parts, [field.name for field in spec.schema.fields]):
+            stager.add(batch)
+    except UnlikeSparkError as reason:
+        stager.finish()  # closes the staged file
+        return reason
+    return stager.finish()
+
+
+def _united(parts: Iterable[StagedInput]) -> StagedInput:
+    parts = tuple(parts)
     return StagedInput(
-        tuple(batch for _, staged in parts for batch in staged.batches),
-        tuple(sample for _, staged in parts for sample in staged.samples),
+        tuple(batch for part in parts for batch in part.batches),
+        tuple(sample for part in parts for sample in part.samples),
     )
 
 

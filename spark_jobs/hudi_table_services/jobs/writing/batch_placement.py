@@ -5,13 +5,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.arrow_schema import arrow_schema
+from hudi_table_services.execution.sources.source import in_session_zone
 from hudi_table_services.execution.spark_tasks import default_parallelism
 from hudi_table_services.execution.writing.file_samples import sample_base_files
 from hudi_table_services.execution.writing.record_index import IndexLookup, RecordIndex, RoutedBatch
-from hudi_table_services.execution.writing.source import in_session_zone
-from hudi_table_services.execution.writing.stage_input import StagedInput, StagingSpec, stage_input
+from hudi_table_services.execution.writing.stage_input import (
+    StagedInput,
+    StagingSpec,
+    stage_input,
+    stage_source,
+)
 from hudi_table_services.execution.writing.task_assignment import workload_of
 from hudi_table_services.execution.writing.unchanged_rows import without_unchanged
 from hudi_table_services.jobs.writing.bucket_checks import (
@@ -81,9 +87,19 @@ class PlacedBatch:
 
 
 def stage_batch(
-    source: "DataFrame", storage: Storage, folder: str, settings: WriteSettings, *, is_first_write: bool
+    source: "DataFrame",
+    request: UpsertRequest | None,
+    storage: Storage,
+    folder: str,
+    settings: WriteSettings,
+    *,
+    is_first_write: bool,
 ) -> StagedInput:
-    """Read the input once and stage its rows. Raises the errors of `stage_input`; nothing was committed."""
+    """Read the input once and stage its rows. Raises the errors of `stage_input`; nothing was committed.
+
+    Args:
+        request: the request whose source `source` reads; None if the rows come from another place.
+    """
     # Base files give a better estimate of the record size than the batch. So if there are base files, a small sample of
     # the batch is enough.
     sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
@@ -96,8 +112,11 @@ def stage_batch(
         sample_rows=0 if settings.operation is WriteOperation.DELETE else sample_rows,
     )
     if settings.uses_session_zone and settings.zoned.paths:
-        source = in_session_zone(source, settings.zoned.schema)
-    staged = stage_input(source, spec)
+        staged = stage_input(in_session_zone(source, settings.zoned.schema), spec)
+    elif request is None or request.source is None:
+        staged = stage_input(source, spec)
+    else:
+        staged = stage_source(source, request.source, request.storage_options, spec)
     _LOG.info(
         "Staged %s of %s", counted(staged.row_count, "row"), counted(len(staged.partition_paths), "partition")
     )

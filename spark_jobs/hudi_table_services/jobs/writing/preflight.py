@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, StorageError
-from hudi_table_services.execution.writing.parquet_footer import ParquetFooter
-from hudi_table_services.execution.writing.source_columns import (
+from hudi_table_services.execution.sources.parquet_footer import ParquetFooter
+from hudi_table_services.execution.sources.source_columns import (
     SourceColumns,
     chooses_files,
     columns_or_reason,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.execution.writing.text_values import count_unread_texts, first_texts
+from hudi_table_services.execution.sources.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.schema import STRING, StructType
 from hudi_table_services.planning.table.source_casts import cast_query, sql_name

@@ -27,8 +27,8 @@ from hudi_table_services.errors import (
     TableExistsError,
 )
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
+from hudi_table_services.execution.sources.source import read_source
 from hudi_table_services.execution.writing.record_index import RecordIndex
-from hudi_table_services.execution.writing.source import read_source
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.hudi_format.avro_schema import to_avro_json
 from hudi_table_services.jobs.writing.batch_placement import (
@@ -136,6 +136,7 @@ class _UpsertJob:
         self._replaced_plans: list[str] = []
         self._planned_with: TableSnapshot | None = None
         self._searched = Timeline()
+        self._has_read_source = False
         self._report = Report(spark, request, options, self._watch)
 
     def run(self, source: "DataFrame | None") -> JobResult:
@@ -158,6 +159,7 @@ class _UpsertJob:
             if source is None and self._request.source is not None:
                 options = self._request.storage_options
                 source = read_source(self._spark, self._request.source, options)
+                self._has_read_source = True
             settings = self._settings(config, source)
             self._report.warn(*settings.warnings)
         if config is None:
@@ -266,7 +268,9 @@ class _UpsertJob:
         self, source: "DataFrame", folder: str, table: TableAccess, settings: WriteSettings
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
-            staged = stage_batch(source, self._storage, folder, settings, is_first_write=not table.exists)
+            request = self._request if self._has_read_source else None
+            is_first = not table.exists
+            staged = stage_batch(source, request, self._storage, folder, settings, is_first_write=is_first)
         if not table.exists:
             self._report.warn(*partition_warnings(settings, staged))
         return staged

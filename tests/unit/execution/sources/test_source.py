@@ -11,7 +11,7 @@ from pyspark.errors import AnalysisException
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, InvalidRequestError
-from hudi_table_services.execution.writing.source import read_source
+from hudi_table_services.execution.sources.source import read_source
 
 
 class FailingSpark:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, InvalidRequestError
-from hudi_table_services.execution.writing.nanoseconds import (
+from hudi_table_services.execution.sources.nanoseconds import (
     nanosecond_columns,
     read_with_nanoseconds,
     refuses_nanoseconds,

@@ -16,7 +16,7 @@ from itertools import islice
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.execution.writing.parquet_footer import ParquetFooter, read_parquet_footer
+from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
 from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.storage.source_files import SourceFile
 

@@ -10,7 +10,7 @@ import pytest
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.execution.writing.source_columns import SourceColumns, read_source_columns
+from hudi_table_services.execution.sources.source_columns import SourceColumns, read_source_columns
 from hudi_table_services.model.schema import (
     LONG,
     STRING,

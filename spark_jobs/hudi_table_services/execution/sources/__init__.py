@@ -1,0 +1,1 @@
+"""Read the source of a write: its columns, its rows as a Spark frame, and Parquet files with Arrow."""
