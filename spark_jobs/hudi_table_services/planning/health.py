@@ -226,7 +226,7 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     groups = f"the plan's {counted(facts.file_groups, 'file group')}"
     held = f"updates and padding of {groups}, unless a write may release file groups from the plan"
     if not is_clustering:
-        held = f"padding, clustering and other compactions of {groups}; updates go into new log files"
+        held = f"padding, clustering and other compactions of {groups} (updates do not wait)"
     blocks = (held, _NEWER_INSTANTS)
     if not facts.has_content:
         return _Diagnosis(

@@ -49,7 +49,7 @@ REPEATED_NAMES = {
     },
     "schedule": {"jobs/clustering", "jobs/compaction"},
     "secondary_indexes": {"planning/metadata_table", "tables"},
-    "source_columns": {"execution/writing", "planning/table"},
+    "source_columns": {"execution/sources", "planning/table"},
     "start": {"jobs/clustering", "jobs/compaction"},
     "stored_plan": {"planning/cleaning", "planning/clustering", "planning/compaction"},
     "table_service_plans": {"hudi_format", "model"},

@@ -1,7 +1,7 @@
 """Divide the Parquet files of a source into parts of about the same size, each for one Spark task.
 
 A part of a file is a range of bytes. As in Spark and parquet-mr, a row group belongs to the part that contains the
-middle of its bytes, so each row group belongs to exactly one part, and nobody reads a footer in order to plan.
+middle of its bytes. So each row group belongs to exactly one part, and a plan needs no footer.
 """
 
 from collections.abc import Sequence

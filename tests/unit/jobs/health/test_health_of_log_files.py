@@ -62,7 +62,7 @@ def test_a_pending_compaction_shows_its_age_and_its_file_groups(version: TableVe
     (finding,) = [each for each in found.findings if each.measure == "oldest_compaction_hours"]
     assert "Execute the compaction" in finding.advice
     (pending,) = found.pending
-    assert "updates go into new log files" in pending.blocks[0]
+    assert "updates do not wait" in pending.blocks[0]
     # The log file that was written after the plan is unmerged too.
     assert found.measures["log_files"] == 3
 
