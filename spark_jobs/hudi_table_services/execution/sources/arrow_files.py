@@ -114,9 +114,7 @@ class ArrowFiles:
             wanted = self.types.get(field.name)
             if wanted is None:
                 if field.name.lower() in by_lower_case:
-                    raise UnlikeSparkError(
-                        f"the column {field.name!r} differs only in case from another name"
-                    )
+                    return f"the column {field.name!r} differs only in case from another name"
             elif not reads_alike(field.type, wanted):
                 return f"the column {field.name!r} has the type {field.type}, not {wanted}"
         return "" if len(set(schema.names)) == len(schema.names) else "two columns have the same name"
