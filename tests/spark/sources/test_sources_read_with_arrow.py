@@ -89,12 +89,12 @@ def with_query(folder: Path) -> SourceSpec:
 
 
 def with_another_type(folder: Path) -> SourceSpec:
-    """Two files, and Spark reads the integers of the second file as long numbers."""
+    """Two files. Spark reads the bytes of the second file as integers."""
+    rows = ROWS.select(["id", "part"])
     (folder / "in").mkdir()
-    pq.write_table(ROWS.select(["id", "part"]).slice(0, 3), folder / "in" / "a.parquet")
-    others = ROWS.select(["id", "part"]).slice(3)
-    others = others.set_column(0, "id", others["id"].cast(pa.int32()))
-    pq.write_table(others, folder / "in" / "b.parquet")
+    for name, part, kind in (("a", rows.slice(0, 3), pa.int32()), ("b", rows.slice(3), pa.int8())):
+        typed = part.set_column(0, "id", part["id"].cast(kind))
+        pq.write_table(typed, folder / "in" / f"{name}.parquet")
     return SourceSpec(path=str(folder / "in"))
 
 
@@ -111,7 +111,7 @@ def with_another_case(folder: Path) -> SourceSpec:
     [
         (partitioned, "names of folders contain values of columns"),
         (with_query, "the request has a query on the source"),
-        (with_another_type, "the column 'id' has the type int32, not long"),
+        (with_another_type, "the column 'id' has the type int8, not integer"),
         (with_another_case, "the column 'ID' differs only in case from another name"),
     ],
 )
