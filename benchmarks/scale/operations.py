@@ -6,8 +6,10 @@ The operations call the code of the product as jobs, sensors and pages call it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
+from hudi_table_services.contract.report import Report
+from hudi_table_services.contract.result import JobResult
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores import factory
 from hudi_table_services.storage.stores.storage import Storage
@@ -21,6 +23,8 @@ from scale.stores import TablePlace
 UPSERT_ROWS, UPSERT_PARTITIONS = 1_000_000, 200
 MEASURED_COMMITS = 11
 """Number of commits that the operation `commit` makes: the metadata table is compacted after at most ten commits."""
+
+_Report = TypeVar("_Report", bound=Report)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,7 @@ def plan_clustering(target: Target, meter: Meter) -> Found:
     request = ScheduleClusteringRequest(base_path=target.place.uri, preview=True)
     with meter.measured():
         result = schedule_clustering(request, storage=target.storage)
-    report = result.report_as(ClusteringReport) or ClusteringReport()
+    report = _report_of(result, ClusteringReport)
     return {"files": sum(group.input_files for plan in report.plans for group in plan.groups)}
 
 
@@ -80,7 +84,7 @@ def plan_compaction(target: Target, meter: Meter) -> Found:
     request = ScheduleCompactionRequest(base_path=target.place.uri, preview=True, ignore_trigger=True)
     with meter.measured():
         result = schedule_compaction(request, storage=target.storage)
-    report = result.report_as(CompactionReport) or CompactionReport()
+    report = _report_of(result, CompactionReport)
     return {"slices": sum(part.slices for plan in report.plans for part in plan.partitions)}
 
 
@@ -91,8 +95,8 @@ def plan_clean(target: Target, meter: Meter) -> Found:
     request = CleanRequest(base_path=target.place.uri, commits_retained=10, preview=True)
     with meter.measured():
         result = clean(request, storage=target.storage)
-    report = result.report_as(CleanReport) or CleanReport()
-    return {"files": report.deleted_files}
+    report = _report_of(result, CleanReport)
+    return {"files": report.file_count}
 
 
 def check_health(target: Target, meter: Meter) -> Found:
@@ -101,8 +105,8 @@ def check_health(target: Target, meter: Meter) -> Found:
 
     with meter.measured():
         result = table_health(HealthRequest(base_path=target.place.uri), storage=target.storage)
-    report = result.report_as(HealthReport) or HealthReport()
-    return {"files": report.live_files.count}
+    report = _report_of(result, HealthReport)
+    return {"files": report.live_files.file_count}
 
 
 def show_page(target: Target, meter: Meter) -> Found:
@@ -140,6 +144,13 @@ def poll_commit_count(target: Target, meter: Meter) -> Found:
     with meter.measured():
         found = count_once(HudiHook(target.place.uri), (), fails_if_missing=True)
     return {"commits": found.count if found is not None else -1}
+
+
+def _report_of(result: JobResult, wanted: type[_Report]) -> _Report:
+    report = result.report_as(wanted)
+    if report is None:
+        raise RuntimeError(f"The job made no {wanted.__name__}: {result.reason}")
+    return report
 
 
 def _open_with(target: Target) -> None:
@@ -205,7 +216,7 @@ def archive_commits(target: Target, meter: Meter) -> Found:
     request = ArchiveRequest(base_path=target.place.uri, min_commits=20, max_commits=29)
     with meter.measured():
         result = archive(request, storage=target.storage)
-    report = result.report_as(ArchiveReport) or ArchiveReport()
+    report = _report_of(result, ArchiveReport)
     return {"commits": report.archived_commits}
 
 
