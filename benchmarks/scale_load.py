@@ -6,6 +6,7 @@ from the loads on one core, checks the model against the other loads, and prints
 """
 
 import argparse
+import dataclasses
 import json
 import subprocess
 import sys
@@ -18,11 +19,21 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 
-from scale.calibration import Batch, Check, LoadRun, Requests, checks, costs_of  # noqa: E402
+from scale.calibration import (  # noqa: E402
+    Batch,
+    Check,
+    LoadRun,
+    Requests,
+    checks,
+    costs_of,
+    open_s_per_group,
+)
 from scale.load_model import Costs  # noqa: E402
+from scale.measuring import Measurement  # noqa: E402
 from scale.page import markdown_table, write_section  # noqa: E402
 from scale.scenarios import days, useful_cores  # noqa: E402
 
+RESULTS = ROOT / "benchmarks" / "results"
 TABLE_ROWS = (500_000, 1_000_000, 2_000_000)
 BATCH_SHARE = 4
 """One of this many rows of the table is in the batch."""
@@ -31,6 +42,16 @@ MOST_ERROR = 0.25
 REQUESTS = Requests(open_requests=25, task_requests=6, commit_requests=20)
 """Requests of a load on an object store: at most 25 to open a table with a metadata table, and at most 20 to commit
 (docs/scale.md); a write task reads a base file and writes one."""
+
+
+def _plan_measurements(path: Path | None) -> list[Measurement]:
+    """Read the measurements of ``scale_run.py``, which the model needs for the time to open a large table."""
+    found = path or max(RESULTS.glob("scale-plans-*.json"), default=None)
+    if found is None:
+        sys.exit("Run scale_run.py with at least two sizes first, or name its JSON file with --plans.")
+    fields = {field.name for field in dataclasses.fields(Measurement)}
+    documents = json.loads(found.read_text())["measurements"]
+    return [Measurement(**{name: each[name] for name in fields}) for each in documents]
 
 
 def _measure(options: argparse.Namespace) -> list[LoadRun]:
@@ -97,7 +118,15 @@ def _days_table(costs: Costs) -> str:
         )
         for each in days(costs)
     ]
-    head = ("loads", "cores", "minutes of a load", "hours a day", "core-hours a day", "cores busy", "requests a day")
+    head = (
+        "loads",
+        "cores",
+        "minutes of a load",
+        "hours a day",
+        "core-hours a day",
+        "cores busy",
+        "requests a day",
+    )
     return markdown_table((*head, "longest phase"), rows)
 
 
@@ -112,13 +141,14 @@ def main() -> int:
     if options.measure:
         _measure_here(options)
         return 0
+    measurements = _plan_measurements(options.plans)
     if options.runs:
         runs = [LoadRun(**each) for each in json.loads(options.runs.read_text())["runs"]]
     else:
         runs = _measure(options)
         options.output.parent.mkdir(parents=True, exist_ok=True)
         options.output.write_text(json.dumps({"runs": [asdict(each) for each in runs]}, indent=1))
-    costs = costs_of(runs, open_s_per_group=options.open_us_per_group / 1e6, requests=REQUESTS)
+    costs = costs_of(runs, open_s_per_group=open_s_per_group(measurements), requests=REQUESTS)
     compared = checks(costs, runs)
     tables = {
         "costs": _costs_table(costs),
@@ -131,7 +161,9 @@ def main() -> int:
         if options.write_page:
             write_section(name, table)
     wrong = [each for each in compared if abs(each.error) > MOST_ERROR]
-    print(f"\n{len(wrong)} of {len(compared)} predictions differ by more than {MOST_ERROR:.0%} from the measurement.")
+    print(
+        f"\n{len(wrong)} of {len(compared)} predictions differ by more than {MOST_ERROR:.0%} from the measurement."
+    )
     return 1 if wrong else 0
 
 
@@ -139,20 +171,21 @@ def _parser() -> argparse.ArgumentParser:
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", nargs="+", type=int, default=list(TABLE_ROWS), help="rows of the tables")
-    parser.add_argument("--runs", type=Path, default=None, help="JSON file of an earlier run, to measure nothing")
     parser.add_argument(
-        "--open-us-per-group",
-        type=float,
-        required="--measure" not in sys.argv,
-        help="microseconds to load a file slice: processor seconds of `upsert plan` in scale_run.py, divided by the "
-        "file groups of the largest table",
+        "--runs", type=Path, default=None, help="JSON file of an earlier run, to measure nothing"
+    )
+    parser.add_argument(
+        "--plans",
+        type=Path,
+        default=None,
+        help="JSON file of scale_run.py; default: the newest file in results/",
     )
     parser.add_argument("--write-page", action="store_true", help="write the tables into docs/scale.md")
     parser.add_argument("--work-dir", type=Path, default=None, help="folder of the tables")
     parser.add_argument(
         "--output",
         type=Path,
-        default=ROOT / "benchmarks" / "results" / f"scale-load-{stamp}.json",
+        default=RESULTS / f"scale-load-{stamp}.json",
         help="JSON file to write",
     )
     parser.add_argument("--measure", choices=[batch.value for batch in Batch], help=argparse.SUPPRESS)

@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 from scale.generator import make_table  # noqa: E402
 from scale.measuring import Measurement, Meter, measure, print_figures  # noqa: E402
 from scale.operations import OPERATIONS, Target  # noqa: E402
-from scale.report import print_report, write_result  # noqa: E402
+from scale.report import print_report, write_page, write_result  # noqa: E402
 from scale.shapes import TableKind, TableShape  # noqa: E402
 from scale.stores import DISK, S3, TablePlace, served  # noqa: E402
 from scale.targets import has_operation  # noqa: E402
@@ -66,12 +66,17 @@ def main() -> int:
         _measure_here(options)
         return 0
     options.operations = sorted(options.operations, key=list(OPERATIONS).index)
-    options.stores = sorted(options.stores, reverse=True)  # the disk comes last, because there writes change the table
+    options.stores = sorted(
+        options.stores, reverse=True
+    )  # the disk comes last, because there writes change the table
     measured: list[Measurement] = []
     with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-") as work:
         for kind in options.kinds:
             for groups in sorted(options.sizes):
-                shape, folder = TableShape(kind=TableKind(kind), groups=groups), Path(work) / f"{kind}-{groups}"
+                shape, folder = (
+                    TableShape(kind=TableKind(kind), groups=groups),
+                    Path(work) / f"{kind}-{groups}",
+                )
                 make_table(folder, shape)
                 for each in _measure_table(options, shape, folder):
                     measured.append(each)
@@ -80,6 +85,8 @@ def main() -> int:
     missed = print_report(measured, uses_cpu_time=options.busy)
     write_result(options.output, measured, wait_ms=options.request_ms, uses_cpu_time=options.busy)
     print(f"Written to {options.output}")
+    if options.write_page:
+        write_page(measured, uses_cpu_time=options.busy)
     return 1 if missed else 0
 
 
@@ -88,8 +95,12 @@ def _parser() -> argparse.ArgumentParser:
     kinds = [kind.value for kind in TableKind]
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES), help="numbers of file groups")
-    parser.add_argument("--kinds", nargs="+", choices=kinds, default=kinds, help="types and versions of tables")
-    parser.add_argument("--stores", nargs="+", choices=(DISK, S3), default=[DISK, S3], help="places of the tables")
+    parser.add_argument(
+        "--kinds", nargs="+", choices=kinds, default=kinds, help="types and versions of tables"
+    )
+    parser.add_argument(
+        "--stores", nargs="+", choices=(DISK, S3), default=[DISK, S3], help="places of the tables"
+    )
     parser.add_argument(
         "--operations", nargs="+", choices=OPERATIONS, default=list(OPERATIONS), help="operations to measure"
     )
@@ -99,13 +110,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--busy", action="store_true", help="other programs run: compare processor seconds with the targets"
     )
+    parser.add_argument("--write-page", action="store_true", help="write the figures into docs/scale.md")
     parser.add_argument(
         "--work-dir", type=Path, default=None, help="folder of the tables; default: a temporary folder"
     )
     parser.add_argument(
         "--output",
         type=Path,
-        default=ROOT / "benchmarks" / "results" / f"scale-{stamp}.json",
+        default=ROOT / "benchmarks" / "results" / f"scale-plans-{stamp}.json",
         help="JSON file to write",
     )
     parser.add_argument("--measure", choices=OPERATIONS, help=argparse.SUPPRESS)

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import Enum
 
 from scale.load_model import Cluster, Costs, Load, Prediction, predict
+from scale.measuring import Measurement
 
 ROW_BYTES = 100
 """Approximate bytes of a row in the files of the measured runs. Local disks are much faster than these runs, so the
@@ -117,6 +118,29 @@ def costs_of(runs: Sequence[LoadRun], *, open_s_per_group: float, requests: Requ
     )
 
 
+def open_s_per_group(measured: Iterable[Measurement]) -> float:
+    """Return the processor seconds of an upsert plan for each additional file group of the table.
+
+    The number of planned rows is the same in all tables, so the difference is the load of the file slices. The result
+    is the mean over the kinds of tables.
+
+    Raises:
+        ValueError: there is no kind of table with upsert plans of two sizes on the local disk.
+    """
+    found: dict[str, dict[int, float]] = {}
+    for each in measured:
+        if (each.operation, each.store) == ("upsert plan", "disk"):
+            found.setdefault(each.kind, {})[each.groups] = each.cpu_s
+    rates = [
+        max(0.0, sizes[max(sizes)] - sizes[min(sizes)]) / (max(sizes) - min(sizes))
+        for sizes in found.values()
+        if len(sizes) > 1
+    ]
+    if not rates:
+        raise ValueError("The model needs upsert plans on tables of two sizes on the local disk.")
+    return _mean(rates)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """A measured run and its prediction."""
@@ -137,9 +161,7 @@ class Check:
 
 def checks(costs: Costs, runs: Iterable[LoadRun]) -> list[Check]:
     """Predict each run on a local disk, where a request takes no time."""
-    return [
-        Check(run=each, prediction=predict(costs, _local(each.cores), each.load)) for each in runs
-    ]
+    return [Check(run=each, prediction=predict(costs, _local(each.cores), each.load)) for each in runs]
 
 
 def _local(cores: int) -> Cluster:

@@ -10,7 +10,6 @@ from typing import BinaryIO
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import FolderListing, StoredObject
-
 from scale.object_server import COUNTS_PATH
 
 RequestCounts = Callable[[], "Counter[str]"]

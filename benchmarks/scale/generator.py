@@ -22,12 +22,11 @@ from hudi_table_services.model.instant import InstantState
 from hudi_table_services.options.archival import DEFAULT_ARCHIVAL
 from hudi_table_services.storage.table_store import create_table, read_table_config
 from hudi_table_services.tables.table import TableAccess
-from support.fixed_clock import FixedClock
-
 from scale.base_files import write_base_file, write_log_file
 from scale.instants import DURATION, INTERVAL, Commits, base_file_name, log_file_name, table_properties
 from scale.product_commits import ProductCommit
 from scale.shapes import ACTIVE_COMMITS, ARCHIVAL_BATCH, LOG_BYTES, TableShape, partition_path
+from support.fixed_clock import FixedClock
 
 DIRECT_COMMITS = 16
 """Number of active commits that are written directly. The metadata table is built after them. 4 commits, a clean and 5

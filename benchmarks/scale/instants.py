@@ -14,7 +14,6 @@ from hudi_table_services.model.write_stat import (
     WriteOperation,
     WriteStat,
 )
-
 from scale.base_files import SCHEMA_JSON
 from scale.shapes import BYTES_OF_A_ROW, LOG_BYTES, TableKind, TableShape
 
@@ -90,7 +89,13 @@ class Commits:
 
 
 def commit_metadata(
-    shape: TableShape, commit: int, own_time: str, earlier_time: str, *, logs: bool, request_id: str = _REQUEST
+    shape: TableShape,
+    commit: int,
+    own_time: str,
+    earlier_time: str,
+    *,
+    logs: bool,
+    request_id: str = _REQUEST,
 ) -> CommitMetadata:
     """Return the metadata of a commit that changes some rows of each of its file groups.
 

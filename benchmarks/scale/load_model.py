@@ -75,7 +75,9 @@ class Cluster:
 
     def __post_init__(self) -> None:
         if self.cores < 1 or self.request_s < 0 or self.bytes_per_s_of_a_core <= 0:
-            raise ValueError("A cluster needs at least one core, a latency of 0 or more, and a bandwidth above 0.")
+            raise ValueError(
+                "A cluster needs at least one core, a latency of 0 or more, and a bandwidth above 0."
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +162,9 @@ class Prediction:
 def predict(costs: Costs, cluster: Cluster, load: Load) -> Prediction:
     """Predict the phases of one load. Their names are those of the phases in the result of the write job."""
     writes = tuple(_writes(costs, load))
-    opened = costs.open_s + costs.open_requests * cluster.request_s + costs.open_s_per_group * load.table_groups
+    opened = (
+        costs.open_s + costs.open_requests * cluster.request_s + costs.open_s_per_group * load.table_groups
+    )
     footers = ceil(load.footers / costs.footer_threads) * costs.requests_per_footer * cluster.request_s
     planned = costs.plan_s_per_task * sum(each.count for each in writes)
     staged = _Tasks(count=cluster.cores, rows=load.rows / cluster.cores, rows_per_s=costs.stage_rows_per_s)

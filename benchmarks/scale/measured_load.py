@@ -3,13 +3,13 @@
 import time
 from pathlib import Path
 
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
 from bench.scenarios import System
 from bench.sessions import SessionOptions, open_session
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.jobs.writing.upsert import upsert
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
-
 from scale.calibration import Batch, LoadRun
 
 GROUPS = 8

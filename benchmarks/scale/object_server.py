@@ -276,7 +276,12 @@ class _Requests(BaseHTTPRequestHandler):
         self._answer(status, content)
 
     def _answer(
-        self, status: int, content: bytes = b"", *, headers: dict[str, str] | None = None, length: int | None = None
+        self,
+        status: int,
+        content: bytes = b"",
+        *,
+        headers: dict[str, str] | None = None,
+        length: int | None = None,
     ) -> None:
         self.send_response(status)
         for name, value in (headers or {}).items():

@@ -15,7 +15,6 @@ from hudi_table_services.storage.stores import factory
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.table import TableAccess
-
 from scale.measuring import Found, Meter
 from scale.shapes import TableShape
 from scale.stores import TablePlace

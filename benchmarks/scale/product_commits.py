@@ -15,7 +15,6 @@ from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.storage.locks.lock import TableLock, table_lock
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
-
 from scale.base_files import SCHEMA_JSON
 from scale.instants import commit_metadata
 from scale.shapes import TableShape
@@ -59,6 +58,4 @@ class ProductCommit:
         """
         earlier = self.snapshot.timeline.completed_writes[0].requested_time
         logs = self.shape.kind.has_logs
-        return commit_metadata(
-            self.shape, commit, own_time, earlier, logs=logs, request_id=self.request_id
-        )
+        return commit_metadata(self.shape, commit, own_time, earlier, logs=logs, request_id=self.request_id)

@@ -8,6 +8,7 @@ from itertools import groupby
 from pathlib import Path
 
 from scale.measuring import Measurement
+from scale.page import markdown_table, write_section
 from scale.targets import Verdict, slopes, verdicts
 
 _KINDS = ("LIST", "GET", "HEAD", "PUT", "POST", "DELETE")
@@ -49,7 +50,8 @@ def _by_operation(measured: Sequence[Measurement]) -> list[tuple[str, list[Measu
 
     ordered = sorted(measured, key=key)
     return [
-        (f"{names[0]:<16}{names[1]:>6}{'':>9}{names[2]:>6}", list(same)) for names, same in groupby(ordered, key)
+        (f"{names[0]:<16}{names[1]:>6}{'':>9}{names[2]:>6}", list(same))
+        for names, same in groupby(ordered, key)
     ]
 
 
@@ -79,3 +81,52 @@ def write_result(path: Path, measured: Sequence[Measurement], *, wait_ms: float,
 
 def _documents(found: Iterable[Verdict]) -> list[dict[str, object]]:
     return [{**asdict(each), "is_met": each.is_met} for each in found]
+
+
+def write_page(measured: Sequence[Measurement], *, uses_cpu_time: bool) -> None:
+    """Write the figures of the largest tables, and the growth of all figures, into docs/scale.md."""
+    largest = max(each.groups for each in measured)
+    write_section(
+        "plans", _figures_table([each for each in measured if each.groups == largest], uses_cpu_time)
+    )
+    write_section("growth", _growth_table(measured))
+
+
+def _figures_table(measured: Sequence[Measurement], uses_cpu_time: bool) -> str:
+    rows = []
+    for each in measured:
+        found = [v for v in verdicts(each, uses_cpu_time=uses_cpu_time) if not v.is_met]
+        requests = ", ".join(f"{each.requests[kind]:,} {kind}" for kind in _KINDS if each.requests.get(kind))
+        rows.append(
+            (
+                each.operation,
+                each.kind,
+                each.store,
+                f"{each.cpu_s:,.2f}" if uses_cpu_time else f"{each.seconds:,.2f}",
+                f"{each.peak_mib:,.0f}",
+                f"{each.request_count:,}",
+                requests,
+                "; ".join(f"{v.name} above {v.limit:g}" for v in found) or "met",
+            )
+        )
+    head = (
+        "operation",
+        "table",
+        "store",
+        "processor seconds" if uses_cpu_time else "seconds",
+        "MiB",
+        "requests",
+    )
+    return markdown_table((*head, "by kind", "targets"), rows, texts=3)
+
+
+def _growth_table(measured: Sequence[Measurement]) -> str:
+    rows = []
+    for _, same in _by_operation(measured):
+        growth = list(slopes(same))
+        if growth:
+            figures = tuple(f"{each.figure:.2f}" for each in growth)
+            sizes = ", ".join(f"{each.groups:,}" for each in same)
+            rows.append((same[0].operation, same[0].kind, same[0].store, sizes, *figures))
+    head = ("operation", "table", "store", "file groups", "processor seconds", "requests", "memory")
+    return markdown_table(head, rows, texts=4)

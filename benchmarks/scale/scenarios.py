@@ -55,8 +55,12 @@ class Scenario:
 
 
 SCENARIOS = (
-    Scenario(title="insert, all partitions", loads_a_day=24, partitions=5_000, update_share=0, searches=False),
-    Scenario(title="insert, newest 200 partitions", loads_a_day=24, partitions=200, update_share=0, searches=False),
+    Scenario(
+        title="insert, all partitions", loads_a_day=24, partitions=5_000, update_share=0, searches=False
+    ),
+    Scenario(
+        title="insert, newest 200 partitions", loads_a_day=24, partitions=200, update_share=0, searches=False
+    ),
     Scenario(title="upsert, newest 200 partitions", loads_a_day=24, partitions=200, update_share=0.1),
     Scenario(title="upsert, all partitions", loads_a_day=24, partitions=5_000, update_share=0.1),
     Scenario(title="upsert, all partitions, once a day", loads_a_day=1, partitions=5_000, update_share=0.1),

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
-
 from scale.counted_storage import CountedLocalStorage, local_counts, server_counts
 
 DISK, S3 = "disk", "s3"

@@ -12,7 +12,6 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
-
 from scale.shapes import BYTES_OF_A_ROW, GROUPS_OF_A_PARTITION, MB, TableShape, partition_path
 
 _OPTIONS = {

@@ -3,7 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from scale.calibration import Batch, LoadRun, Requests, checks, costs_of
+
+from scale.calibration import Batch, LoadRun, Requests, checks, costs_of, open_s_per_group
+from scale.measuring import Measurement
 from scale.page import PAGE, markdown_table, with_section
 from scale.scenarios import CORES, SCENARIOS, days, useful_cores
 
@@ -69,6 +71,31 @@ def test_runs_without_two_sizes_or_without_growth_are_refused() -> None:
     same = [replace(each, timings_s=RUNS[0].timings_s) for each in RUNS]
     with pytest.raises(ValueError, match="was not slower"):
         costs_of(same, open_s_per_group=0.0, requests=REQUESTS)
+
+
+def a_plan(groups: int, cpu_s: float, *, kind: str = "cow9", store: str = "disk") -> Measurement:
+    return Measurement(
+        operation="upsert plan",
+        kind=kind,
+        groups=groups,
+        store=store,
+        seconds=9.0,
+        cpu_s=cpu_s,
+        requests={"GET": 1},
+        median_seconds=9.0,
+        median_requests=1.0,
+        peak_mib=100.0,
+        found={"tasks": 1},
+    )
+
+
+def test_the_time_of_a_file_group_is_the_growth_of_upsert_plans_on_the_disk() -> None:
+    plans = [a_plan(1_000, 0.5), a_plan(10_000, 0.7), a_plan(101_000, 1.5), a_plan(201_000, 99.0, store="s3")]
+    assert open_s_per_group(plans) == pytest.approx(1e-5)
+    others = [a_plan(1_000, 0.5, kind="mor9"), a_plan(101_000, 3.5, kind="mor9")]
+    assert open_s_per_group([*plans, *others]) == pytest.approx(2e-5)
+    with pytest.raises(ValueError, match="two sizes"):
+        open_s_per_group(plans[:1])
 
 
 def test_every_scenario_is_predicted_on_every_number_of_cores() -> None:

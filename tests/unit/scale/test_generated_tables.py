@@ -4,10 +4,6 @@ from pathlib import Path
 
 import pytest
 from hudi import HudiTable
-from scale.counted_storage import CountedLocalStorage, local_counts
-from scale.generator import CLEANED_AFTER, make_table
-from scale.shapes import ACTIVE_COMMITS, GROUPS_OF_A_COMMIT, TableKind, TableShape
-from scale.upsert_plan import plan_placed_upsert
 
 from hudi_table_services.contract.archival import ArchiveReport, ArchiveRequest
 from hudi_table_services.contract.cleaning import CleanReport, CleanRequest
@@ -22,6 +18,10 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from hudi_table_services.tables.table import TableAccess
+from scale.counted_storage import CountedLocalStorage, local_counts
+from scale.generator import CLEANED_AFTER, make_table
+from scale.shapes import ACTIVE_COMMITS, GROUPS_OF_A_COMMIT, TableKind, TableShape
+from scale.upsert_plan import plan_placed_upsert
 
 GROUPS = 2 * GROUPS_OF_A_COMMIT
 
@@ -41,9 +41,7 @@ def table(shape: TableShape, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_loader_sees_the_newest_version_of_every_file_group(table: Path, shape: TableShape) -> None:
     listed = load_snapshot(LocalStorage(str(table)), metadata_enable=False)
     assert {each.file_group_id for each in listed.all_slices} == set(map(shape.group_id, range(GROUPS)))
-    newest = {
-        shape.group_id(group): max(shape.commits_of(group, shape.commits)) for group in range(GROUPS)
-    }
+    newest = {shape.group_id(group): max(shape.commits_of(group, shape.commits)) for group in range(GROUPS)}
     times = sorted(i.requested_time for i in listed.timeline.completed_writes)
     for each in listed.all_slices:
         written = [each.base_instant_time, *(log.instant_time for log in each.log_files)]

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scale.growth import log_log_slope
 from scale.measuring import Measurement
 from scale.targets import LIMITS, slopes, verdicts

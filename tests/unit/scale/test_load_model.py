@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from scale.load_model import Cluster, Costs, Load, Prediction, cores_worth_adding, predict
 
 COSTS = Costs(
@@ -34,7 +35,7 @@ LOAD = Load(
     groups_searched=2_000,
     footers=200,
 )
-CLUSTER = Cluster(cores=1, request_s=0.02, bytes_per_s_of_a_core=100e6)
+CLUSTER = Cluster(cores=1, request_s=0.02, bytes_per_s_of_a_core=1e9)
 
 
 def on(cores: int, load: Load = LOAD, costs: Costs = COSTS) -> Prediction:
@@ -47,11 +48,16 @@ def test_one_core_does_all_work_one_task_after_the_other() -> None:
     assert found.phase("stage rows").seconds == pytest.approx(10e6 / 500_000 + fixed)
     assert found.phase("find rows").seconds == pytest.approx(2_000 * (1e6 / 5e6 + fixed))
     rewritten, inserted = 1_000 * (1e6 / 1e6 + fixed), 100 * (50_000 / 500_000 + fixed)
-    bytes_moved = 2 * 200 * (1_000 * 1e6 + 5e6)
     assert found.phase("write files").core_s == pytest.approx(rewritten + inserted)
-    assert found.phase("write files").seconds == pytest.approx(bytes_moved / 100e6)
-    assert found.phase("write files").bound == "bandwidth"
+    assert found.phase("write files").seconds == pytest.approx(rewritten + inserted)
+    assert found.phase("write files").bound == "cores"
     assert found.bottleneck.name == "write files"
+
+
+def test_a_slow_network_decides_how_long_files_take() -> None:
+    found = predict(COSTS, replace(CLUSTER, bytes_per_s_of_a_core=100e6), LOAD).phase("write files")
+    assert found.seconds == pytest.approx(2 * 200 * (1_000 * 1e6 + 5e6) / 100e6)
+    assert found.bound == "bandwidth"
 
 
 def test_the_driver_opens_plans_and_commits_alone() -> None:
@@ -86,7 +92,9 @@ def test_no_prediction_is_better_than_perfect_scaling(cores: int) -> None:
 
 def test_each_bound_can_determine_a_phase() -> None:
     assert on(10, costs=replace(COSTS, rewrite_rows_per_s=1e5)).phase("write files").bound == "cores"
-    assert on(2_000, costs=replace(COSTS, rewrite_rows_per_s=1e5)).phase("write files").bound == "longest task"
+    assert (
+        on(2_000, costs=replace(COSTS, rewrite_rows_per_s=1e5)).phase("write files").bound == "longest task"
+    )
     assert on(10, costs=replace(COSTS, driver_s_per_task=10.0)).phase("write files").bound == "driver"
 
 

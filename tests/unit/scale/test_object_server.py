@@ -1,17 +1,17 @@
-"""The S3 server of the benchmarks, with the client of the product: it behaves as S3 where this project depends on it."""
+"""The S3 server of the benchmarks behaves as S3 where the storage client of the product depends on S3."""
 
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from scale.base_files import footer_of, write_base_file
-from scale.counted_storage import server_counts
-from scale.object_server import Bucket, ObjectServer
 
 from hudi_table_services.errors import ObjectExistsError, ObjectNotFoundError
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
+from scale.base_files import footer_of, write_base_file
+from scale.counted_storage import server_counts
+from scale.object_server import Bucket, ObjectServer
 
 MANY = 1_203
 
