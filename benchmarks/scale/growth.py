@@ -7,7 +7,8 @@ from math import log
 def log_log_slope(points: Sequence[tuple[float, float]]) -> float:
     """Return the exponent `b` of the power law ``y = a * x**b`` that fits the points best, by least squares.
 
-    The squares are those of logarithms. 0 means that the figure does not depend on the size; 1 means that it grows in proportion to the size.
+    The squares are those of logarithms. 0 means that the figure does not depend on the size; 1 means that it grows in
+    proportion to the size.
 
     Raises:
         ValueError: there are fewer than two different sizes, or a value is not positive.
