@@ -125,5 +125,4 @@ def test_the_largest_table_has_the_planned_size() -> None:
     shape = TableShape(kind=TableKind.COW9, groups=100_000)
     assert shape.partitions == 5_000
     assert shape.nominal_bytes == 20 * 10**12
-    assert shape.archived_commits + shape.period > 9_990
     assert shape.archived_commits == 9_990
