@@ -17,7 +17,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 
-from scale.generator import make_table  # noqa: E402
 from scale.measuring import Measurement, Meter, measure, print_figures  # noqa: E402
 from scale.operations import OPERATIONS, Target  # noqa: E402
 from scale.report import print_report, write_page, write_result  # noqa: E402
@@ -37,17 +36,44 @@ def _measure_here(options: argparse.Namespace) -> None:
     print_figures(meter.sections, found)
 
 
-def _measure_table(options: argparse.Namespace, shape: TableShape, folder: Path) -> Iterator[Measurement]:
-    """Measure all operations on one table: first those that write nothing, on each store, then the others."""
+def _measure_tables(options: argparse.Namespace) -> tuple[list[Measurement], list[RuntimeError]]:
+    """Make each table, measure the operations on it, and delete it. Return figures, and errors of operations."""
+    # Imported here, because a measured process must not contain modules that it does not need.
+    from scale.generator import make_table
+
+    measured: list[Measurement] = []
+    failed: list[RuntimeError] = []
+    with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-") as work:
+        for kind in options.kinds:
+            for groups in sorted(options.sizes):
+                shape = TableShape(kind=TableKind(kind), groups=groups)
+                folder = Path(work) / f"{kind}-{groups}"
+                make_table(folder, shape)
+                for each in _measure_table(options, shape, folder):
+                    if isinstance(each, Measurement):
+                        measured.append(each)
+                    else:
+                        failed.append(each)
+                shutil.rmtree(folder)
+    return measured, failed
+
+
+def _measure_table(
+    options: argparse.Namespace, shape: TableShape, folder: Path
+) -> Iterator[Measurement | RuntimeError]:
+    """Measure all operations on one table in each store."""
     kind = shape.kind
     wanted = [name for name in options.operations if has_operation(kind, name)]
     for store in options.stores:
         with _place(store, folder, options.request_ms) as place:
             for name in wanted:
-                # The S3 server keeps writes in its memory, so the table in the folder is unchanged for the disk.
                 arguments = ["--measure", name, "--uri", place.uri, "--endpoint", place.endpoint]
                 arguments += ["--kinds", kind.value, "--sizes", str(shape.groups)]
-                yield measure(arguments, name, kind.value, shape.groups, store)
+                try:
+                    yield measure(arguments, name, kind.value, shape.groups, store)
+                except RuntimeError as error:
+                    yield error
+                print(f"measured: {name}, {kind.value}, {shape.groups:,}, {store}", file=sys.stderr)
 
 
 @contextmanager
@@ -60,7 +86,7 @@ def _place(store: str, folder: Path, wait_ms: float) -> Iterator[TablePlace]:
 
 
 def main() -> int:
-    """Make each table, measure the operations on it, and delete it; then report. Return 1 if a target is missed."""
+    """Measure and report. Return 1 if a target is missed or an operation failed."""
     options = _parser().parse_args()
     if options.measure:
         _measure_here(options)
@@ -68,26 +94,16 @@ def main() -> int:
     options.operations = sorted(options.operations, key=list(OPERATIONS).index)
     options.stores = sorted(
         options.stores, reverse=True
-    )  # the disk comes last, because there writes change the table
-    measured: list[Measurement] = []
-    with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-") as work:
-        for kind in options.kinds:
-            for groups in sorted(options.sizes):
-                shape, folder = (
-                    TableShape(kind=TableKind(kind), groups=groups),
-                    Path(work) / f"{kind}-{groups}",
-                )
-                make_table(folder, shape)
-                for each in _measure_table(options, shape, folder):
-                    measured.append(each)
-                    print(f"measured: {each.operation}, {kind}, {groups:,}, {each.store}", file=sys.stderr)
-                shutil.rmtree(folder)
+    )  # on the disk, writes change the table, so it is the last
+    measured, failed = _measure_tables(options)
     missed = print_report(measured, uses_cpu_time=options.busy)
     write_result(options.output, measured, wait_ms=options.request_ms, uses_cpu_time=options.busy)
     print(f"Written to {options.output}")
     if options.write_page:
         write_page(measured, uses_cpu_time=options.busy)
-    return 1 if missed else 0
+    for error in failed:
+        print(error)
+    return 1 if missed or failed else 0
 
 
 def _parser() -> argparse.ArgumentParser:
