@@ -58,7 +58,7 @@ class Measurement:
 
     Attributes:
         kind, groups, store: the table.
-        seconds, cpu_s, requests: figures of the largest section. Most operations have one section.
+        seconds, cpu_s, requests: figures of the largest section. Only the operation `commit` has several sections.
         median_seconds, median_requests: medians of all sections.
         peak_mib: largest resident set of the process, with the interpreter and its modules.
     """
@@ -82,9 +82,21 @@ class Measurement:
 
 def print_figures(sections: list[Section], found: Found) -> None:
     """Print the figures of this process as one line of JSON."""
-    peak_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    document = {"sections": [asdict(each) for each in sections], "found": found, "peak_mib": peak_mib}
+    document = {"sections": [asdict(each) for each in sections], "found": found, "peak_mib": peak_mib()}
     print(json.dumps(document))
+
+
+def peak_mib() -> float:
+    """Largest resident set of this process in MiB.
+
+    On Linux, ``ru_maxrss`` of a new process is at least the resident set of the process that started it, so this
+    function reads the peak of the address space instead.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def measure(arguments: list[str], operation: str, kind: str, groups: int, store: str) -> Measurement:

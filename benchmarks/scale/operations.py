@@ -4,6 +4,7 @@ The operations call the code of the product as jobs, sensors and pages call it.
 """
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, TypeVar
@@ -11,6 +12,7 @@ from typing import Any, TypeVar
 from hudi_table_services.contract.report import Report
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.stores import factory
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
@@ -160,15 +162,17 @@ def _open_with(target: Target) -> None:
 def commit(target: Target, meter: Meter) -> Found:
     """Make commits and measure their critical sections: the time under the table lock, with lock and release.
 
-    Another commit completes between plan and completion of each measured commit, so its changes are checked, too. The
-    files of the commits are not written.
+    An attempt takes the lock twice: to request its instant, and to complete it. The second section has more requests,
+    so only this section is measured. Another commit completes between the plan and the completion of the first measured
+    commit, so the changes of that commit are checked, too. The files of the commits are not written.
     """
     from scale.product_commits import ProductCommit
 
     first = target.shape.commits
     for number in range(MEASURED_COMMITS):
         measured = ProductCommit(target.access, target.shape, f"measured-{number}")
-        measured.lock = _MeteredLock(measured.lock, meter)
+        lock = _MeteredLock(measured.lock, meter)
+        measured.lock = lock
         with measured.attempt() as attempt:
             measured.start(attempt)
             if number == 0:
@@ -176,21 +180,23 @@ def commit(target: Target, meter: Meter) -> Found:
                 with other.attempt() as concurrent:
                     other.start(concurrent)
                     concurrent.complete(other.metadata(first, concurrent.instant_time))
+            lock.is_measured = True
             attempt.complete(measured.metadata(first + 1 + number, attempt.instant_time))
     return {"commits": MEASURED_COMMITS}
 
 
 class _MeteredLock:
-    """A table lock that measures each critical section."""
+    """A table lock that measures its critical sections while `is_measured` is set."""
 
-    def __init__(self, inner: Any, meter: Meter) -> None:
+    def __init__(self, inner: TableLock, meter: Meter) -> None:
         self._inner = inner
         self._meter = meter
-        self._section: Any = None
+        self._sections = ExitStack()
+        self.is_measured = False
 
     def __enter__(self) -> "_MeteredLock":
-        self._section = self._meter.measured()
-        self._section.__enter__()
+        if self.is_measured:
+            self._sections.enter_context(self._meter.measured())
         self._inner.__enter__()
         return self
 
@@ -201,7 +207,7 @@ class _MeteredLock:
         traceback: TracebackType | None,
     ) -> None:
         self._inner.__exit__(error_type, error, traceback)
-        self._section.__exit__(error_type, error, traceback)
+        self._sections.close()
 
     def verify(self) -> None:
         self._inner.verify()
