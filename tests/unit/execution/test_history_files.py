@@ -42,7 +42,10 @@ def test_decoded_entries_equal_the_encoded_entries_in_order_of_time(written: lis
 def test_a_file_of_many_entries_has_several_row_groups(count: int, row_groups: int) -> None:
     written = [
         HistoryEntry(
-            requested_time=f"{number:017d}", completion_time="2", action="commit", metadata=b"m" * (number % 7)
+            requested_time=f"{number:017d}",
+            completion_time="2",
+            action="commit",
+            metadata=b"m" * (number % 7),
         )
         for number in range(count)
     ]
