@@ -1,9 +1,10 @@
 """Derive the values of partition columns from partition paths.
 
 As in Hudi, this module trusts a path: all rows of a partition have the values in its path. A path proves nothing about
-a column if the table has a user-defined key generator or stores no key generator, or if the path may contain a formatted
-time, a placeholder for null, or a value whose text this module cannot parse with certainty. A path also proves nothing in a table with a record
-index: by default, a write with this index leaves a row in its partition when the value of its partition column changes.
+a column if the table has a user-defined key generator or stores no key generator. The same is true if the path may
+contain a formatted time, a placeholder for null, or a value whose text this module cannot parse with certainty. A path
+also proves nothing in a table with a record index: by default, a write with this index leaves a row in its partition
+when the value of its partition column changes.
 """
 
 import itertools
