@@ -76,14 +76,18 @@ class ChangeSource:
 
     @classmethod
     def of(cls, spec: SourceSpec, storage_options: Mapping[str, str]) -> "ChangeSource":
-        """Return the source that a request describes."""
+        """Return the source that a request describes.
+
+        Args:
+            storage_options: the settings of the target, which also apply to the source unless it has its own settings.
+        """
         return cls(
             base_path=spec.table,
             chain=spec.chain,
             begin=spec.begin,
             first_begin=spec.first_begin,
             options=spec.options,
-            storage_options=storage_options,
+            storage_options=storage_options if spec.storage_options is None else spec.storage_options,
         )
 
 
