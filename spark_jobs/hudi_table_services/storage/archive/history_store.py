@@ -12,9 +12,9 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.parallel import map_in_parallel
-from hudi_table_services.storage.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.stores.storage import Storage
 
 _Found = TypeVar("_Found")

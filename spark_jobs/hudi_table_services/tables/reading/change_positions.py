@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
-from hudi_table_services.storage.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess

@@ -21,9 +21,9 @@ from hudi_table_services.planning.reading.affected_groups import (
 from hudi_table_services.planning.reading.column_predicates import column_predicates
 from hudi_table_services.planning.reading.window import Window
 from hudi_table_services.planning.table.merge_rules import merge_rule
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
-from hudi_table_services.storage.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.reading.changed_slices import commits_in, end_before_holes

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from hudi_table_services.model.write_stat import MOVE_ROWS, CommitMetadata
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.parallel import map_in_parallel
-from hudi_table_services.storage.repeated_reads import repeat_if_deleted
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
 

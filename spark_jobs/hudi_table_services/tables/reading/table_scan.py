@@ -22,10 +22,10 @@ from hudi_table_services.planning.reading.partition_pruning import PartitionLayo
 from hudi_table_services.planning.reading.scan_planner import ScanConditions, plan_scan
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.planning.table.refused_features import refused_features
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.file_slices import Visibility, visibility_of
 from hudi_table_services.storage.metadata_table.unusable import some
-from hudi_table_services.storage.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
