@@ -9,12 +9,13 @@ import shutil
 import signal
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 from bench.inputs import Inputs, prepare_inputs
 from bench.measuring import MeasuredProcessError, Measurement, measure
+from bench.profiling.samplers import PythonSampler
 from bench.protocol import Job
 from bench.report import report, result_line
 from bench.results import Ratio, Result, ratios, read_results, write_results
@@ -35,14 +36,31 @@ PYTHON_PATH = (ROOT / "spark_jobs", ROOT / "benchmarks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Settings for sampling the processor time of a scenario; see ``profile_steps.py``.
+
+    Attributes:
+        folder: folder of the sampled stacks.
+        rate: samples per second.
+        profiler_jar: path of the jar of async-profiler.
+    """
+
+    python: PythonSampler
+    folder: Path
+    rate: int
+    profiler_jar: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
-    """Inputs, folders and settings of one benchmark run."""
+    """Inputs, folders and settings of one benchmark run. With `sampling`, measured processes are sampled."""
 
     inputs: Inputs
     work: Path
     cores: int
     driver_memory: str
     repeat: int
+    sampling: Sampling | None = None
 
     def base_table(self, system: System, first: Scenario = FIRST_INSERT) -> Path:
         """Return the folder of the table that an insert of all rows (`first`) creates."""
@@ -122,7 +140,7 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     if scenario.on_base:
         if not base.exists():
             print(f"  (creating the base table of {system.value} first)", flush=True)
-            _measure_once(bench, first, system)
+            _measure_once(replace(bench, sampling=None), first, system)
         shutil.copytree(base, table)
     if scenario.is_service:
         shutil.copytree(_prepared(bench, scenario), table)
@@ -179,8 +197,17 @@ def _run_process(
         driver_memory=bench.driver_memory,
         prepares=prepares,
     )
+    sampling = None if prepares else bench.sampling
+    if sampling is not None:
+        job = replace(
+            job,
+            profile=str(sampling.folder),
+            profiler_jar=str(sampling.profiler_jar),
+            profile_rate=sampling.rate,
+        )
+    watcher = sampling.python if sampling is not None else None
     try:
-        return measure(job, PYTHON_PATH, bench.work / f"{system.value}-{scenario.name}.log")
+        return measure(job, PYTHON_PATH, bench.work / f"{system.value}-{scenario.name}.log", watcher=watcher)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
