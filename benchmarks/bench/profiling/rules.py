@@ -8,143 +8,116 @@ from bench.profiling.steps import Rule, Rules, Step
 
 _ENGINE = "hudi_table_services/"
 _EXECUTION = _ENGINE + "execution/"
+_STAGED = _EXECUTION + r"staging\.py"
 
 
 def _rules(step: Step, *frames: str, under: str = "") -> tuple[Rule, ...]:
     return tuple(Rule(step=step, frame=frame, under=under) for frame in frames)
 
 
-_NATIVE_CODECS = (
-    r"^(ZSTD|HUF|FSE|HIST|LZ4|LZ4F|LZ4HC|snappy|deflate|inflate)_?|^snappy::|\bCodec::(Compress|Decompress)\b"
-)
-_STAGED = _EXECUTION + r"staging\.py"
+_CODECS = r"^(ZSTD|HUF|FSE|HIST|LZ4|LZ4F|LZ4HC|XXH32|XXH64)_|^snappy::|^deflate|^inflate|Codec::(Compress|Decompress)"
+_WAITS = r"^(pthread_cond_\w*wait|epoll_wait|poll|select|sem_\w*wait|accept4?|clock_nanosleep)\b"
 
 PYTHON_RULES = Rules(
-    *_rules(
-        Step.WAITING, r"^(pthread_cond_\w*wait|epoll_wait|poll|select|sem_\w*wait|accept4?|clock_nanosleep)\b"
+    (
+        *_rules(Step.WAITING, _WAITS),
+        *_rules(Step.TRANSFER, _CODECS, under=_STAGED),
+        *_rules(Step.DECODE, r"[dD]ecompress|^inflate"),
+        *_rules(Step.COMPRESS, _CODECS, r"SerializedPageWriter::Compress"),
+        *_rules(
+            Step.START, r"<frozen importlib", r"\b(read_command|import_module)\b|cloudpickle", r"^_?dl_?open"
+        ),
+        *_rules(Step.KEYS, r"hudi_format/bloom_filter", r"\b(_index_keys|_as_records|new_record_columns)\b"),
+        *_rules(Step.KEYS, _EXECUTION + r"writing/(key_generation|time_partitions|text_values)"),
+        *_rules(
+            Step.DECODE, r"^parquet::.*(Reader|Decoder)|^parquet::arrow::\(anonymous namespace\)::\w*Read"
+        ),
+        *_rules(Step.ENCODE, r"\bparquet::|ParquetWriter\.", r"\b(dictionary_columns|_dictionary_leaves)\b"),
+        *_rules(Step.ENCODE, r"\b(encoded_bytes_per_row|_with_constants|constant_text)\b|hudi_format/footer"),
+        *_rules(Step.ENCODE, _EXECUTION + r"metadata_table/(footer|row|written|log)_statistics"),
+        *_rules(Step.STORAGE, _ENGINE + r"storage/stores/"),
+        *_rules(Step.TRANSFER, _STAGED, r"pyspark/(sql/pandas/|serializers)", r"^arrow::ipc::"),
+        *_rules(Step.TRANSFER, _EXECUTION + r"arrow_schema"),
+        *_rules(Step.DECODE, _EXECUTION + r"(base_file_reader|log_files/)"),
+        *_rules(Step.DECODE, r"pyarrow/_parquet|pyarrow/parquet/core"),
+        *_rules(
+            Step.MERGE,
+            _EXECUTION + r"(writing/merging|replaced_rows|ordering_columns|log_merging/|compaction/)",
+        ),
+        *_rules(Step.MERGE, r"\b(_merge|_load_changes)\b.*execution/file_groups"),
+        *_rules(Step.ROUTE, _EXECUTION + r"(writing/|bucketed_keys|clustering/)"),
+        *_rules(Step.ENCODE, _EXECUTION + r"(base_file_writer|parquet_format|file_groups)"),
     ),
-    *_rules(Step.TRANSFER, _NATIVE_CODECS, under=_STAGED),
-    *_rules(Step.DECODE, r"[dD]ecompress|^inflate"),
-    *_rules(Step.COMPRESS, _NATIVE_CODECS, r"SerializedPageWriter::Compress"),
-    *_rules(
-        Step.START, r"<frozen importlib", r"read_command|cloudpickle|\bimport_module\b", r"^dlopen|^_dl_"
+    _rules(Step.PLAN, _ENGINE),
+    (
+        *_rules(Step.TRANSFER, r"pyspark/(worker|daemon)|\bpy4j/"),
+        *_rules(Step.START, r"pyspark/"),
     ),
-    *_rules(
-        Step.KEYS,
-        r"hudi_format/bloom_filter",
-        _EXECUTION + r"writing/(key_generation|time_partitions|text_values)",
-    ),
-    *_rules(Step.KEYS, r"\b_index_keys\b"),
-    *_rules(
-        Step.DECODE,
-        r"parquet::.*(Reader|Decoder|PageReader|RecordReader)",
-        r"parquet::arrow::\(anonymous namespace\)::\w*Read",
-    ),
-    *_rules(
-        Step.ENCODE,
-        r"^parquet::|\bparquet::(TypedColumnWriterImpl|arrow::|ColumnWriter)|ParquetWriter\.",
-        r"dictionary_columns|_dictionary_leaves",
-    ),
-    *_rules(Step.ENCODE, r"encoded_bytes_per_row|\b(_with_constants|constant_text)\b|hudi_format/footer"),
-    *_rules(
-        Step.ENCODE,
-        _EXECUTION
-        + r"metadata_table/(footer_statistics|written_statistics|row_statistics|column_statistics)",
-    ),
-    *_rules(Step.STORAGE, _ENGINE + r"storage/stores/"),
-    *_rules(
-        Step.TRANSFER, _STAGED, r"pyspark/(sql/pandas/serializers|serializers|worker|daemon|sql/pandas/types)"
-    ),
-    *_rules(
-        Step.TRANSFER, r"^arrow::ipc::", _EXECUTION + r"arrow_schema", r"\bRecordBatch(Stream|File)Reader\b"
-    ),
-    *_rules(
-        Step.DECODE, _EXECUTION + r"(base_file_reader|log_files/)", r"pyarrow/_parquet|pyarrow/parquet/core"
-    ),
-    *_rules(Step.KEYS, r"\b(_as_records|new_record_columns)\b"),
-    *_rules(
-        Step.MERGE, _EXECUTION + r"(writing/merging|replaced_rows|ordering_columns|log_merging/|compaction/)"
-    ),
-    *_rules(Step.MERGE, r"\b(_merge|_load_changes)\b.*execution/file_groups"),
-    *_rules(Step.ROUTE, _EXECUTION + r"(writing/|bucketed_keys|clustering/)"),
-    *_rules(Step.ENCODE, _EXECUTION + r"(base_file_writer|parquet_format|file_groups)"),
-    *_rules(
-        Step.PLAN, _ENGINE + r"(planning|commits|tables|jobs|model|hudi_format|options|contract|storage)/"
-    ),
-    *_rules(Step.TRANSFER, r"\bpy4j/"),
-    *_rules(Step.PLAN, _ENGINE),
-    *_rules(Step.START, r"pyspark/(java_gateway|sql/session|context)"),
 )
 
+_PYTHON_TASKS = r"org/apache/spark/(api/python|sql/execution/python)"
 _SHUFFLES = (
     r"org/apache/spark/(shuffle|storage|io|serializer|util/collection|network|broadcast)"
-    r"|com/esotericsoftware/kryo"
+    r"|com/esotericsoftware/kryo|com/twitter/chill"
 )
-_PYTHON_TASKS = r"org/apache/spark/(api/python|sql/execution/python)"
+_JAVA_CODECS = (
+    r"^(ZSTD|HUF|FSE|HIST|LZ4)_|zstd|Zstd|jpountz|xerial/snappy|[sS]nappy|Deflater|deflate|Inflater|inflate"
+)
+_PARQUET_WRITERS = (
+    r"org/apache/parquet/(column/(values|impl/ColumnW|page|statistics|ParquetProperties)|io/MessageColumnIO"
+    r"|hadoop/(InternalParquetRecordW|ColumnChunkPageW|ParquetFileW|ParquetRecordW|ParquetW|ParquetOutput))"
+)
 
 JAVA_RULES = Rules(
-    *_rules(
-        Step.START,
-        r"^\[?C[12] CompilerThre|CompileBroker|^Compile::|^C2Compiler|^Compilation::",
-        r"Sweeper thread",
+    (
+        *_rules(Step.START, r"^\[?C[12] CompilerThre|CompileBroker|^Compile::|^C2Compiler|^Compilation::"),
+        *_rules(
+            Step.START,
+            r"ClassLoader|SystemDictionary|LinkResolver|defineClass|^java/lang/invoke/|ClassFileParser",
+        ),
+        *_rules(Step.START, r"org/codehaus/(janino|commons)|expressions/codegen/CodeGenerator|^sun/launcher"),
+        *_rules(
+            Step.JVM, r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Reference Handler|Finalizer|Common-Cleaner)"
+        ),
+        *_rules(Step.DECODE, r"[dD]ecompress|InputStream|[iI]nflate", under=r"^org/apache/parquet/"),
+        *_rules(Step.COMPRESS, _JAVA_CODECS + r"|[cC]ompress", under=r"^org/apache/parquet/"),
+        *_rules(Step.TRANSFER, _JAVA_CODECS),
+        *_rules(
+            Step.STORAGE, r"org/apache/hadoop/fs/|^java/io/(File|RandomAccessFile|Unix)|^sun/nio/(ch/File|fs)"
+        ),
+        *_rules(Step.STORAGE, r"^java/nio/file/|org/apache/hudi/(storage|hadoop/fs)/"),
+        *_rules(
+            Step.KEYS, r"org/apache/hudi/(keygen|common/bloom)/|KeyGen|[bB]loomFilter|hudi/common/util/hash/"
+        ),
+        *_rules(
+            Step.MERGE,
+            r"org/apache/hudi/(io/\w*Merge|common/table/read/|common/util/collection/)|RecordMerger",
+        ),
+        *_rules(Step.MERGE, r"hudi/common/model/\w*Payload|openjdk/jol|MergeHelper"),
+        *_rules(
+            Step.ENCODE, _PARQUET_WRITERS, r"WriteSupport|RecordConsumer|parquet/Parquet(OutputWriter|Write)"
+        ),
+        *_rules(
+            Step.DECODE, r"org/apache/parquet/|spark/sql/execution/(vectorized|datasources)/|ColumnarBatch"
+        ),
+        *_rules(Step.TRANSFER, r"GeneratedIterator|GeneratedClass", under=_PYTHON_TASKS),
+        *_rules(Step.TRANSFER, r"org/apache/arrow/|spark/sql/execution/arrow/", _PYTHON_TASKS, _SHUFFLES),
+        *_rules(Step.TRANSFER, r"org/apache/avro/|spark/sql/avro/|org/apache/hudi/avro/|AvroConversion"),
+        *_rules(
+            Step.TRANSFER,
+            r"InternalRowUtils|CreateRecordUtils|hudi/common/(model/Hoodie\w*Record|util/queue)",
+        ),
+        *_rules(Step.ROUTE, r"org/apache/hudi/index/|[tT]agLocation|Partitioner|[dD]eduplicate"),
+        *_rules(Step.ROUTE, r"hudi/table/action/commit/\w*(Partition|Bucket|WriteHelper)"),
+        *_rules(Step.ENCODE, r"org/apache/hudi/io/(\w*CreateHandle|storage/)"),
     ),
-    *_rules(
-        Step.START,
-        r"ClassLoader|SystemDictionary|LinkResolver|defineClass|^java/lang/invoke/|ClassFileParser|Rewriter::",
+    _rules(Step.PLAN, r"org/apache/hudi/"),
+    (
+        *_rules(Step.TRANSFER, r"^py4j/"),
+        *_rules(
+            Step.JVM,
+            r"^org/apache/(spark|logging)|^org/(json4s|slf4j)|^scala/|^com/fasterxml|^java/|^jdk/|^sun/",
+        ),
+        *_rules(Step.JVM, r"^io/netty|^\[?[\w -]*(thread|Thread|worker|executor|dispatcher|pool)"),
     ),
-    *_rules(
-        Step.START,
-        r"org/codehaus/(janino|commons)|sql/catalyst/expressions/codegen/CodeGenerator|sun/launcher",
-    ),
-    *_rules(
-        Step.JVM, r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Reference Handler|Finalizer|Common-Cleaner)"
-    ),
-    *_rules(Step.TRANSFER, r"lz4|LZ4|zstd|ZSTD|[sS]nappy|Zstd|HUF_|FSE_", under=_SHUFFLES),
-    *_rules(Step.DECODE, r"[dD]ecompress|ZstdInputStream|SnappyInputStream|inflate"),
-    *_rules(
-        Step.COMPRESS,
-        r"^(ZSTD|HUF|FSE|HIST|LZ4)_|[cC]ompress(or|ion)?\b|\bcompress|github/luben/zstd|xerial/snappy|java/util/zip/Deflater|deflate",
-    ),
-    *_rules(
-        Step.STORAGE,
-        r"org/apache/hadoop/fs/|java/io/(File|RandomAccessFile|Unix)|sun/nio/(ch/File|fs)|java/nio/file/|hudi/(storage|hadoop/fs|io/storage/Hoodie\w*Storage)",
-    ),
-    *_rules(Step.KEYS, r"hudi/keygen|KeyGenerator|KeyGenUtils|[bB]loomFilter|hudi/common/bloom|util/hash/"),
-    *_rules(
-        Step.MERGE,
-        r"hudi/io/\w*(MergeHandle|MergeHelper)|RecordMerger|hudi/common/table/read|hudi/common/model/\w*Payload|ExternalSpillableMap|BufferedRecord",
-    ),
-    *_rules(
-        Step.ENCODE,
-        r"org/apache/parquet/(column/(values|impl/ColumnW|page|statistics|ParquetProperties)|hadoop/(InternalParquetRecordW|ColumnChunkPageW|ParquetFileW|ParquetRecordW|ParquetW|ParquetOutput))",
-        r"org/apache/parquet/io/MessageColumnIO|RecordConsumer",
-    ),
-    *_rules(Step.ENCODE, r"WriteSupport|datasources/parquet/Parquet(OutputWriter|Write)"),
-    *_rules(
-        Step.DECODE,
-        r"datasources/parquet/|org/apache/parquet/|sql/execution/vectorized/|FileScanRDD|sql/execution/datasources/|ColumnarBatch",
-    ),
-    *_rules(Step.TRANSFER, r"org/apache/arrow/|sql/execution/arrow/|" + _PYTHON_TASKS),
-    *_rules(Step.TRANSFER, r"GeneratedIterator|GeneratedClass", under=_PYTHON_TASKS),
-    *_rules(
-        Step.TRANSFER,
-        _SHUFFLES,
-        r"org/apache/avro/|spark/sql/avro/|hudi/avro/|AvroConversion|InternalRowToAvro|HoodieInternalRowUtils|sql/HoodieCatalystExpressionUtils",
-    ),
-    *_rules(Step.TRANSFER, r"py4j/"),
-    *_rules(
-        Step.ROUTE,
-        r"hudi/index/|tagLocation|Partitioner|hudi/data/|hudi/table/action/commit/(Upsert|Spark(Insert|Bucket)|Bucket|\w*Partition)|WriteHelper|deduplicate",
-    ),
-    *_rules(Step.MERGE, r"hudi/common/util/collection|hudi/io/"),
-    *_rules(
-        Step.TRANSFER,
-        r"hudi/(common/model/Hoodie\w*Record|HoodieSparkUtils|HoodieDatasetBulk|HoodieCreateRecordUtils|util/)",
-    ),
-    *_rules(Step.PLAN, r"org/apache/hudi/"),
-    *_rules(
-        Step.JVM,
-        r"org/apache/spark/|^org/(json4s|apache/logging|slf4j)|^scala/|^com/fasterxml|^java/|^jdk/|^sun/|^io/netty",
-    ),
-    *_rules(Step.JVM, r"^\[?[\w -]*(thread|Thread|worker|executor|dispatcher|pool)"),
 )

@@ -1,9 +1,8 @@
 """Assign sampled call stacks to the steps of a write, by rules for the names of their frames.
 
-A stack is a sequence of frame names, from the outermost function to the innermost one. The search goes from the
-innermost frame outwards and ends at the first frame that a rule matches: the compression of a Parquet page is part of
-`Step.COMPRESS`, although the encoder of the file calls the compressor. A stack without such a frame is part of
-`Step.OTHER`.
+A stack is a sequence of frame names. The innermost frame that a rule matches decides: the compression of a Parquet page
+is part of `Step.COMPRESS`, although the encoder of the file calls the compressor. A stack without such a frame is part
+of `Step.OTHER`.
 """
 
 import re
@@ -63,23 +62,30 @@ class Rule:
 
 
 class Rules:
-    """Rules in the order in which they apply: if several of them match a frame, the first one decides."""
+    """Rules in tiers. A later tier is used only if no frame of a stack matches a rule of the earlier tiers.
 
-    def __init__(self, *rules: Rule) -> None:
-        self._rules = rules
-        self._matching: dict[str, tuple[Rule, ...]] = {}
+    The first tier contains the rules for the steps of a write. The later tiers contain the rules for code that all
+    steps use, such as the collections of Java, so that this code belongs to the step that calls it.
+
+    Args:
+        tiers: rules in the order in which they apply: if several rules of a tier match a frame, the first one decides.
+    """
+
+    def __init__(self, *tiers: tuple[Rule, ...]) -> None:
+        self._tiers = tiers
+        self._matching: list[dict[str, tuple[Rule, ...]]] = [{} for _ in tiers]
 
     def step_of(self, frames: Sequence[str]) -> Step:
         """Return the step of a stack, whose frames are in order from the outermost to the innermost one."""
-        for position in range(len(frames) - 1, -1, -1):
-            for rule in self._matches(frames[position]):
-                if not rule.under or any(re.search(rule.under, frame) for frame in frames[:position]):
-                    return rule.step
+        for tier in range(len(self._tiers)):
+            for position in range(len(frames) - 1, -1, -1):
+                for rule in self._matches(tier, frames[position]):
+                    if not rule.under or any(re.search(rule.under, frame) for frame in frames[:position]):
+                        return rule.step
         return Step.OTHER
 
-    def _matches(self, frame: str) -> tuple[Rule, ...]:
-        found = self._matching.get(frame)
-        if found is None:
-            found = tuple(rule for rule in self._rules if re.search(rule.frame, frame))
-            self._matching[frame] = found
-        return found
+    def _matches(self, tier: int, frame: str) -> tuple[Rule, ...]:
+        known = self._matching[tier]
+        if frame not in known:
+            known[frame] = tuple(rule for rule in self._tiers[tier] if re.search(rule.frame, frame))
+        return known[frame]
