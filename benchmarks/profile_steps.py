@@ -149,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--scenario", type=_names(scenarios), default=scenarios, help="comma-separated", metavar="NAMES")
     add("--systems", type=_names(systems), default=systems, help="comma-separated", metavar="NAMES")
     add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
-    add("--rate", type=int, default=100, help="samples per second")
+    add("--rate", type=int, default=50, help="samples per second")
     add("--cores", type=int, default=2, help="cores of the local Spark master")
     add("--driver-memory", default="4g", help="heap of every JVM")
     add("--work-dir", type=Path, default=ROOT / "build" / "bench", help="folder of inputs and tables")
