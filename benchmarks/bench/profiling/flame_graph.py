@@ -33,6 +33,8 @@ _ROW = 17
 _MARGIN = 10
 _LEAST_WIDTH = 1.5
 _CHARACTER = 6.2
+_MOST_FRAMES = 70
+_HIDDEN = re.compile(r"<frozen importlib|^0x[0-9a-f]+ ")
 _SIGNATURE = re.compile(r"(?<=[\w>])\(.*?\)(?= \(|$|::)|<[^<>]*>(?!\.)")
 
 
@@ -54,7 +56,10 @@ class _Node:
 
 
 def flame_graph(title: str, stacks: Iterable[WeightedStack]) -> str:
-    """Return the SVG. Frames narrower than a pixel and a half are left out.
+    """Return the SVG.
+
+    The picture leaves out frames narrower than a pixel and a half, frames of Python's import system, frames that are
+    only an address, and frames further inwards than seventy others.
 
     Raises:
         ValueError: no stack has processor time.
@@ -94,7 +99,8 @@ def _tree(stacks: Iterable[WeightedStack]) -> _Node:
     for stack in stacks:
         node = root
         node.add(stack.step, stack.cpu_seconds)
-        for frame in (stack.role.value, *map(short_name, stack.frames)):
+        shown = [short_name(frame) for frame in stack.frames if not _HIDDEN.search(frame)]
+        for frame in (stack.role.value, *shown[:_MOST_FRAMES]):
             node = node.called.setdefault(frame, _Node())
             node.add(stack.step, stack.cpu_seconds)
     return root

@@ -29,10 +29,9 @@ PYTHON_RULES = Rules(
         ),
         *_rules(Step.KEYS, r"hudi_format/bloom_filter", r"\b(_index_keys|_as_records|new_record_columns)\b"),
         *_rules(Step.KEYS, _EXECUTION + r"writing/(key_generation|time_partitions|text_values)"),
-        *_rules(
-            Step.DECODE, r"^parquet::.*(Reader|Decoder)|^parquet::arrow::\(anonymous namespace\)::\w*Read"
-        ),
-        *_rules(Step.ENCODE, r"\bparquet::|ParquetWriter\.", r"\b(dictionary_columns|_dictionary_leaves)\b"),
+        *_rules(Step.ENCODE, r"\bparquet::", under=r"ParquetWriter\.|parquet::arrow::FileWriter"),
+        *_rules(Step.DECODE, r"\bparquet::"),
+        *_rules(Step.ENCODE, r"ParquetWriter\.", r"\b(dictionary_columns|_dictionary_leaves)\b"),
         *_rules(Step.ENCODE, r"\b(encoded_bytes_per_row|_with_constants|constant_text)\b|hudi_format/footer"),
         *_rules(Step.ENCODE, _EXECUTION + r"metadata_table/(footer|row|written|log)_statistics"),
         *_rules(Step.STORAGE, _ENGINE + r"storage/stores/"),

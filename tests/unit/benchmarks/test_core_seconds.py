@@ -71,9 +71,7 @@ def test_the_time_before_the_timed_part_does_not_count() -> None:
 
 def test_the_table_has_a_row_for_each_step_and_a_column_for_each_system() -> None:
     lines = step_table([profile(), profile(system="hudi", cpu_seconds=24.0)]).splitlines()
-    assert lines[0] == (
-        "| step | this engine: core-seconds | share | Hudi 1.2.0: core-seconds | share |"
-    )
+    assert lines[0] == ("| step | this engine: core-seconds | share | Hudi 1.2.0: core-seconds | share |")
     assert "| decode | 4.0 | 33% | 4.0 | 17% |" in lines
     assert "| not sampled | 1.0 | 8% | 1.0 | 4% |" in lines
     assert lines[-1] == "| **all steps** | 12.0 | 100% | 24.0 | 100% |"
@@ -96,6 +94,15 @@ def test_the_flame_graph_is_an_svg_whose_frames_are_as_wide_as_their_share() -> 
     assert widths["Task.run"] == pytest.approx(1180 * 6 / 11, abs=1)
     assert widths["Reader.read"] == pytest.approx(1180 * 4 / 11, abs=1)
     assert "pthread_cond_wait (libc.so.6)" not in widths
+
+
+def test_the_flame_graph_leaves_out_imports_and_the_innermost_frames_of_deep_stacks() -> None:
+    deep = ("_load (<frozen importlib._bootstrap>:1)", *(f"f{number}" for number in range(100)))
+    times = TreeTimes(processes=(TIMES.processes[0],), ended_cpu_seconds=0.0)
+    picture = flame_graph("deep", weigh([Stack(1, deep, Step.PLAN, 1)], times))
+    assert "frozen" not in picture
+    assert ">f69: " in picture
+    assert ">f70: " not in picture
 
 
 def test_a_flame_graph_without_samples_is_an_error() -> None:

@@ -13,7 +13,9 @@ RECORDED = json.loads((Path(__file__).parent / "recorded_stacks.json").read_text
 
 
 @pytest.mark.parametrize(
-    ("line", "step"), [(each["line"], each["step"]) for each in RECORDED["python"]], ids=lambda value: value[-60:]
+    ("line", "step"),
+    [(each["line"], each["step"]) for each in RECORDED["python"]],
+    ids=lambda value: value[-60:],
 )
 def test_a_recorded_stack_of_a_python_process_has_its_step(line: str, step: str) -> None:
     (stack,) = python_stacks(line)
@@ -21,7 +23,9 @@ def test_a_recorded_stack_of_a_python_process_has_its_step(line: str, step: str)
 
 
 @pytest.mark.parametrize(
-    ("line", "step"), [(each["line"], each["step"]) for each in RECORDED["java"]], ids=lambda value: value[-60:]
+    ("line", "step"),
+    [(each["line"], each["step"]) for each in RECORDED["java"]],
+    ids=lambda value: value[-60:],
 )
 def test_a_recorded_stack_of_the_jvm_has_its_step(line: str, step: str) -> None:
     (stack,) = java_stacks(line, pid=7)
@@ -40,7 +44,9 @@ def test_equal_stacks_are_added_up_per_process() -> None:
 
 
 def test_threads_of_the_jvm_are_compared_without_their_numbers() -> None:
-    text = "[C2 CompilerThread0 tid=12];Compile::Optimize 2\n[C2 CompilerThread0 tid=13];Compile::Optimize 3\n"
+    text = (
+        "[C2 CompilerThread0 tid=12];Compile::Optimize 2\n[C2 CompilerThread0 tid=13];Compile::Optimize 3\n"
+    )
     (stack,) = java_stacks(text, pid=1)
     assert (stack.frames[0], stack.samples, stack.step) == ("[C2 CompilerThread0]", 5, Step.START)
 
