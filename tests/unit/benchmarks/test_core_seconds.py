@@ -1,4 +1,4 @@
-"""The processor time of a scenario is divided among its steps, shown as a table and a picture, and put into the page."""
+"""The processor time of a scenario is divided among its steps and shown in a table, a picture and the page."""
 
 import json
 from dataclasses import replace
@@ -6,6 +6,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+
 from bench.profiling.core_seconds import Profile, collapsed, profile_of, weigh
 from bench.profiling.flame_graph import flame_graph, short_name
 from bench.profiling.page import BEGIN, END, PageError, picture_name, write_page
@@ -114,8 +115,8 @@ def test_a_flame_graph_without_samples_is_an_error() -> None:
     ("frame", "short"),
     [
         (
-            "parquet::TypedColumnWriterImpl<parquet::PhysicalType<(parquet::Type::type)6> >::WriteArrow (pyarrow/libparquet.so.2600)",
-            "parquet::TypedColumnWriterImpl::WriteArrow (libparquet.so.2600)",
+            "parquet::ColumnWriterImpl<parquet::PhysicalType<(parquet::Type::type)6> >::Write (pyarrow/libparquet.so)",
+            "parquet::ColumnWriterImpl::Write (libparquet.so)",
         ),
         ("route (hudi_table_services/execution/writing/routing.py:150)", "route (routing.py)"),
         ("org/apache/spark/scheduler/Task.run", "Task.run"),

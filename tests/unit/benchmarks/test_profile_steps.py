@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from bench.profiling.stacks import java_stacks, python_stacks
 from bench.profiling.steps import MEANINGS, Rule, Rules, Step
 
@@ -33,8 +34,8 @@ def test_a_recorded_stack_of_the_jvm_has_its_step(line: str, step: str) -> None:
 
 
 def test_the_innermost_process_of_a_line_owns_the_stack() -> None:
-    text = 'process 10:"python run.py";process 11:"java -cp a;b";process 12:"python -m pyspark.daemon";work (a.py:3) 5\n'
-    (stack,) = python_stacks(text)
+    processes = 'process 10:"python run.py";process 11:"java -cp a;b";process 12:"python -m pyspark.daemon"'
+    (stack,) = python_stacks(f"{processes};work (a.py:3) 5\n")
     assert (stack.pid, stack.frames, stack.samples) == (12, ("work (a.py:3)",), 5)
 
 
