@@ -60,7 +60,7 @@ _SHUFFLES = (
     r"|com/esotericsoftware/kryo|com/twitter/chill"
 )
 _JAVA_CODECS = (
-    r"^(ZSTD|HUF|FSE|HIST|LZ4)_|zstd|Zstd|jpountz|xerial/snappy|[sS]nappy|Deflater|deflate|Inflater|inflate"
+    r"^(ZSTD|HUF|FSE|HIST|LZ4)_|zstd|Zstd|jpountz|xerial/snappy|[sS]nappy|Deflater|deflate"
 )
 _PARQUET_WRITERS = (
     r"org/apache/parquet/(column/(values|impl/ColumnW|page|statistics|ParquetProperties)|io/MessageColumnIO"
