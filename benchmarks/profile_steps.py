@@ -103,7 +103,7 @@ def _summary(profile: Profile) -> str:
     roles = ", ".join(f"{role} {seconds:.1f}" for role, seconds in profile.by_role.items())
     return (
         f"  {system_name(profile.system):<14}{profile.cpu_seconds:>8.1f} core-seconds ({roles}), "
-        f"{profile.sampled_share:.0%} in processes with samples, {sum(profile.samples.values()):,} samples, "
+        f"{profile.sampled_share:.0%} of them sampled, {sum(profile.samples.values()):,} samples, "
         f"{profile.waiting_samples} of waiting threads, {profile.wall_seconds:.1f} s, "
         f"{'rows ok' if profile.correct else 'WRONG ROWS'}"
     )

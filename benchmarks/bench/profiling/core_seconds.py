@@ -28,7 +28,7 @@ class Profile:
         by_step: processor seconds of each step, without `Step.WAITING`. Their sum and `unsampled_seconds` are
             `cpu_seconds`.
         by_role: processor seconds of each kind of process.
-        unsampled_seconds: processor seconds of processes of which there is no sample.
+        unsampled_seconds: processor seconds of processes of which there is no sample, and of hidden threads.
         samples: number of samples of running threads, by kind of process.
         waiting_samples: number of samples of threads that only waited.
         wall_seconds: duration of the timed part. The samplers slow the processes down.
@@ -48,7 +48,7 @@ class Profile:
 
     @property
     def sampled_share(self) -> float:
-        """Share of the processor seconds that belongs to processes with samples, from 0 to 1."""
+        """Share of the processor seconds that the samples divide among the steps, from 0 to 1."""
         return 1 - self.unsampled_seconds / self.cpu_seconds if self.cpu_seconds else 0.0
 
     def to_document(self) -> dict[str, object]:
@@ -68,7 +68,10 @@ def weigh(stacks: Sequence[Stack], times: TreeTimes) -> list[WeightedStack]:
     processes = {each.pid: each for each in times.processes}
     return [
         WeightedStack(
-            process.role, stack.frames, stack.step, process.cpu_seconds * stack.samples / working[stack.pid]
+            process.role,
+            stack.frames,
+            stack.step,
+            (process.cpu_seconds - process.hidden_seconds) * stack.samples / working[stack.pid],
         )
         for stack in stacks
         if stack.step is not Step.WAITING and (process := processes.get(stack.pid)) is not None

@@ -1,6 +1,6 @@
 """Measure the processor time of each process of a process tree."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 import psutil
@@ -16,11 +16,17 @@ class Role(str, Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessTime:
-    """Processor seconds of one process, without its children."""
+    """Processor seconds of one process, without its children.
+
+    Attributes:
+        hidden_seconds: the part of `cpu_seconds` that py-spy cannot sample: in a Python worker, all threads except the
+            main thread, because these are native threads of Arrow.
+    """
 
     pid: int
     role: Role
     cpu_seconds: float
+    hidden_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,14 +43,21 @@ class TreeTimes:
 
     def since(self, before: "TreeTimes") -> "TreeTimes":
         """Return the processor seconds between two measurements of the same tree."""
-        earlier = {each.pid: each.cpu_seconds for each in before.processes}
+        earlier = {each.pid: each for each in before.processes}
         return TreeTimes(
-            processes=tuple(
-                ProcessTime(pid=p.pid, role=p.role, cpu_seconds=p.cpu_seconds - earlier.get(p.pid, 0.0))
-                for p in self.processes
-            ),
+            processes=tuple(_difference(each, earlier.get(each.pid)) for each in self.processes),
             ended_cpu_seconds=max(0.0, self.ended_cpu_seconds - before.ended_cpu_seconds),
         )
+
+
+def _difference(after: ProcessTime, before: ProcessTime | None) -> ProcessTime:
+    if before is None:
+        return after
+    return replace(
+        after,
+        cpu_seconds=after.cpu_seconds - before.cpu_seconds,
+        hidden_seconds=max(0.0, after.hidden_seconds - before.hidden_seconds),
+    )
 
 
 def tree_times(pid: int) -> TreeTimes:
@@ -57,11 +70,18 @@ def tree_times(pid: int) -> TreeTimes:
             with process.oneshot():
                 times = process.cpu_times()
                 role = _role(process, pid)
+                main = _main_thread_seconds(process) if role is Role.WORKER else None
         except psutil.NoSuchProcess:
             continue  # a worker that ended between the two calls
-        found.append(ProcessTime(pid=process.pid, role=role, cpu_seconds=times.user + times.system))
+        seconds = times.user + times.system
+        hidden = 0.0 if main is None else max(0.0, seconds - main)
+        found.append(ProcessTime(pid=process.pid, role=role, cpu_seconds=seconds, hidden_seconds=hidden))
         ended += times.children_user + times.children_system
     return TreeTimes(processes=tuple(found), ended_cpu_seconds=ended)
+
+
+def _main_thread_seconds(process: psutil.Process) -> float:
+    return sum(each.user_time + each.system_time for each in process.threads() if each.id == process.pid)
 
 
 def _role(process: psutil.Process, root: int) -> Role:

@@ -59,9 +59,7 @@ _SHUFFLES = (
     r"org/apache/spark/(shuffle|storage|io|serializer|util/collection|network|broadcast)"
     r"|com/esotericsoftware/kryo|com/twitter/chill"
 )
-_JAVA_CODECS = (
-    r"^(ZSTD|HUF|FSE|HIST|LZ4)_|zstd|Zstd|jpountz|xerial/snappy|[sS]nappy|Deflater|deflate"
-)
+_JAVA_CODECS = r"^(ZSTD|HUF|FSE|HIST|LZ4)_|zstd|Zstd|jpountz|xerial/snappy|[sS]nappy|Deflater|deflate"
 _PARQUET_WRITERS = (
     r"org/apache/parquet/(column/(values|impl/ColumnW|page|statistics|ParquetProperties)|io/MessageColumnIO"
     r"|hadoop/(InternalParquetRecordW|ColumnChunkPageW|ParquetFileW|ParquetRecordW|ParquetW|ParquetOutput))"
@@ -76,7 +74,8 @@ JAVA_RULES = Rules(
         ),
         *_rules(Step.START, r"org/codehaus/(janino|commons)|expressions/codegen/CodeGenerator|^sun/launcher"),
         *_rules(
-            Step.JVM, r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Reference Handler|Finalizer|Common-Cleaner)"
+            Step.JVM,
+            r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Monitor Deflati|Service Thread|Reference Handl|Finalizer|Common-Cleaner)",
         ),
         *_rules(Step.DECODE, r"[dD]ecompress|InputStream|[iI]nflate", under=r"^org/apache/parquet/"),
         *_rules(Step.COMPRESS, _JAVA_CODECS + r"|[cC]ompress", under=r"^org/apache/parquet/"),

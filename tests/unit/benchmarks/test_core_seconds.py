@@ -55,6 +55,20 @@ def test_processor_time_without_samples_is_shown() -> None:
     assert sum(made.by_step.values()) + made.unsampled_seconds == pytest.approx(made.cpu_seconds)
 
 
+def test_processor_time_of_native_threads_is_not_sampled() -> None:
+    worker = replace(TIMES.processes[2], hidden_seconds=1.0)
+    made = profile_of(
+        "first_insert",
+        "ours",
+        STACKS,
+        TreeTimes(processes=(worker,), ended_cpu_seconds=0.0),
+        wall_seconds=1.0,
+        correct=True,
+    )
+    assert (made.cpu_seconds, made.unsampled_seconds) == (4.0, 1.0)
+    assert (made.by_step["encode"], made.by_step["other"]) == (2.25, 0.75)
+
+
 def test_waiting_threads_have_no_processor_time_but_are_counted() -> None:
     made = profile()
     assert made.waiting_samples == 5000

@@ -12,7 +12,21 @@ from bench.profiling.processes import Role, tree_times
 from bench.profiling.samplers import PythonSampler, SamplingError, session_settings
 from bench.protocol import Job
 
-BURN = "import time\nwhile time.process_time() < 0.1: pass\nprint('burnt', flush=True)\ninput()"
+BURN = """
+import threading, time
+
+def burn():
+    start = time.thread_time()
+    while time.thread_time() < start + 0.1:
+        pass
+
+other = threading.Thread(target=burn)
+other.start()
+other.join()
+burn()
+print("burnt", flush=True)
+input()
+"""
 
 
 def test_each_process_of_a_tree_has_its_own_processor_time() -> None:
@@ -28,10 +42,13 @@ def test_each_process_of_a_tree_has_its_own_processor_time() -> None:
     seconds = {each.pid: each.cpu_seconds for each in times.processes}
     assert roles[os.getpid()] is Role.DRIVER
     assert roles[child.pid] is Role.WORKER
-    assert seconds[child.pid] >= 0.08
+    assert seconds[child.pid] >= 0.18
+    hidden = {each.pid: each.hidden_seconds for each in times.processes}
+    assert 0.08 <= hidden[child.pid] <= seconds[child.pid] - 0.08
+    assert hidden[os.getpid()] == 0.0
     ended = tree_times(os.getpid()).since(before)
     assert child.pid not in {each.pid for each in ended.processes}
-    assert ended.ended_cpu_seconds >= 0.08
+    assert ended.ended_cpu_seconds >= 0.18
 
 
 def test_a_sampler_that_ends_at_once_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
