@@ -75,7 +75,8 @@ JAVA_RULES = Rules(
         *_rules(Step.START, r"org/codehaus/(janino|commons)|expressions/codegen/CodeGenerator|^sun/launcher"),
         *_rules(
             Step.JVM,
-            r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Monitor Deflati|Service Thread|Reference Handl|Finalizer|Common-Cleaner)",
+            r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Monitor Deflati|Service Thread)",
+            r"^\[?(Reference Handl|Finalizer|Common-Cleaner)",
         ),
         *_rules(Step.DECODE, r"[dD]ecompress|InputStream|[iI]nflate", under=r"^org/apache/parquet/"),
         *_rules(Step.COMPRESS, _JAVA_CODECS + r"|[cC]ompress", under=r"^org/apache/parquet/"),
