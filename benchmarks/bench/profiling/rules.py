@@ -1,6 +1,7 @@
 """The rules that assign frames of Python processes and of the JVM to steps.
 
-Python frames look like ``record_keys (hudi_table_services/execution/writing/key_generation.py:80)``, native frames like
+py-spy shows modules of PySpark's workers without their folder, such as ``read_int (serializers.py:594)``. Other Python
+frames look like ``record_keys (hudi_table_services/execution/writing/key_generation.py:80)``, native frames like
 ``ZSTD_compress2 (pyarrow/libarrow.so.2600)``, and Java frames like ``org/apache/spark/scheduler/Task.run``.
 """
 
@@ -16,16 +17,23 @@ def _rules(step: Step, *frames: str, under: str = "") -> tuple[Rule, ...]:
 
 
 _CODECS = r"^(ZSTD|HUF|FSE|HIST|LZ4|LZ4F|LZ4HC|XXH32|XXH64)_|^snappy::|^deflate|^inflate|Codec::(Compress|Decompress)"
-_WAITS = r"^(pthread_cond_\w*wait|epoll_wait|poll|select|sem_\w*wait|accept4?|clock_nanosleep)\b"
+_WAITS = r"^(pthread_cond_\w*wait|epoll_wait|poll|select|sem_\w*wait|accept4?|clock_nanosleep|PyThread_acquire_lock)"
 
 PYTHON_RULES = Rules(
     (
-        *_rules(Step.WAITING, _WAITS),
+        *_rules(Step.START, r"^read\b", under=r"<frozen (zip)?import"),
+        # py-spy also samples threads that are blocked in a system call: while they wait for rows, a task or an answer.
+        *_rules(Step.WAITING, _WAITS, r"^recv"),
+        *_rules(Step.WAITING, r"^read\b", under=r"\b(load_stream|read_int)\b"),
+        *_rules(Step.STORAGE, r"^p?read(64)?\b", under=_EXECUTION),
         *_rules(Step.TRANSFER, _CODECS, under=_STAGED),
         *_rules(Step.DECODE, r"[dD]ecompress|^inflate"),
         *_rules(Step.COMPRESS, _CODECS, r"SerializedPageWriter::Compress"),
         *_rules(
-            Step.START, r"<frozen importlib", r"\b(read_command|import_module)\b|cloudpickle", r"^_?dl_?open"
+            Step.START,
+            r"<frozen (zip)?import",
+            r"\b(read_command|import_module)\b|cloudpickle",
+            r"^_?dl_?open",
         ),
         *_rules(Step.KEYS, r"hudi_format/bloom_filter", r"\b(_index_keys|_as_records|new_record_columns)\b"),
         *_rules(Step.KEYS, _EXECUTION + r"writing/(key_generation|time_partitions|text_values)"),
@@ -35,7 +43,7 @@ PYTHON_RULES = Rules(
         *_rules(Step.ENCODE, r"\b(encoded_bytes_per_row|_with_constants|constant_text)\b|hudi_format/footer"),
         *_rules(Step.ENCODE, _EXECUTION + r"metadata_table/(footer|row|written|log)_statistics"),
         *_rules(Step.STORAGE, _ENGINE + r"storage/stores/"),
-        *_rules(Step.TRANSFER, _STAGED, r"pyspark/(sql/pandas/|serializers)", r"^arrow::ipc::"),
+        *_rules(Step.TRANSFER, _STAGED, r"pyspark/sql/pandas/|\bserializers\.py", r"^arrow::ipc::"),
         *_rules(Step.TRANSFER, _EXECUTION + r"arrow_schema"),
         *_rules(Step.DECODE, _EXECUTION + r"(base_file_reader|log_files/)"),
         *_rules(Step.DECODE, r"pyarrow/_parquet|pyarrow/parquet/core"),
@@ -49,7 +57,8 @@ PYTHON_RULES = Rules(
     ),
     _rules(Step.PLAN, _ENGINE),
     (
-        *_rules(Step.TRANSFER, r"pyspark/(worker|daemon)|\bpy4j/"),
+        *_rules(Step.START, r"\bdaemon\.py"),
+        *_rules(Step.TRANSFER, r"\bworker\.py|\bpy4j/"),
         *_rules(Step.START, r"pyspark/"),
     ),
 )
