@@ -70,9 +70,11 @@ _SHUFFLES = (
 )
 _JAVA_CODECS = r"^(ZSTD|HUF|FSE|HIST|LZ4)_|zstd|Zstd|jpountz|xerial/snappy|[sS]nappy|Deflater|deflate"
 _PARQUET_WRITERS = (
-    r"org/apache/parquet/(column/(values|impl/ColumnW|page|statistics|ParquetProperties)|io/MessageColumnIO"
+    r"org/apache/parquet/(column/(values/.*Writer|impl/ColumnW|statistics)|io/MessageColumnIO\$MessageColumnIORec"
     r"|hadoop/(InternalParquetRecordW|ColumnChunkPageW|ParquetFileW|ParquetRecordW|ParquetW|ParquetOutput))"
+    r"|WriteSupport|RecordConsumer|datasources/parquet/Parquet(OutputWriter|Write)"
 )
+_SOURCES = r"spark/sql/execution/(vectorized/|datasources/(parquet/|FileScanRDD|RecordReaderIterator)|FileSourceScan)"
 
 JAVA_RULES = Rules(
     (
@@ -86,6 +88,10 @@ JAVA_RULES = Rules(
             Step.JVM,
             r"^\[?(GC Thread|G1 |VM Thread|VM Periodic|Monitor Deflati|Service Thread)",
             r"^\[?(Reference Handl|Finalizer|Common-Cleaner)",
+        ),
+        *_rules(Step.JVM, r"\bxbean/asm|spark/util/ClosureCleaner"),
+        *_rules(
+            Step.PLAN, r"org/apache/hudi/(http|org/apache/http|jetty)|jetty/|javalin/|hudi/table/marker/"
         ),
         *_rules(Step.DECODE, r"[dD]ecompress|InputStream|[iI]nflate", under=r"^org/apache/parquet/"),
         *_rules(Step.COMPRESS, _JAVA_CODECS + r"|[cC]ompress", under=r"^org/apache/parquet/"),
@@ -102,12 +108,9 @@ JAVA_RULES = Rules(
             r"org/apache/hudi/(io/\w*Merge|common/table/read/|common/util/collection/)|RecordMerger",
         ),
         *_rules(Step.MERGE, r"hudi/common/model/\w*Payload|openjdk/jol|MergeHelper"),
-        *_rules(
-            Step.ENCODE, _PARQUET_WRITERS, r"WriteSupport|RecordConsumer|parquet/Parquet(OutputWriter|Write)"
-        ),
-        *_rules(
-            Step.DECODE, r"org/apache/parquet/|spark/sql/execution/(vectorized|datasources)/|ColumnarBatch"
-        ),
+        *_rules(Step.ENCODE, _PARQUET_WRITERS),
+        *_rules(Step.ENCODE, r"^org/apache/parquet/", under=_PARQUET_WRITERS),
+        *_rules(Step.DECODE, r"^org/apache/parquet/", _SOURCES, r"ColumnarBatch"),
         *_rules(Step.TRANSFER, r"GeneratedIterator|GeneratedClass", under=_PYTHON_TASKS),
         *_rules(Step.TRANSFER, r"org/apache/arrow/|spark/sql/execution/arrow/", _PYTHON_TASKS, _SHUFFLES),
         *_rules(Step.TRANSFER, r"org/apache/avro/|spark/sql/avro/|org/apache/hudi/avro/|AvroConversion"),
