@@ -7,10 +7,11 @@ compared with the expected rows, so a fast but wrong result fails. The exit code
 import argparse
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.measuring import Measurement
+from bench.profiling.samplers import PythonSampler
 from bench.program import Bench, add_choice, add_merge, program_parser, run_program
 from bench.protocol import Job
 from bench.report import report, result_line
@@ -29,10 +30,30 @@ from bench.tables import TableState, inspect_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Settings for sampling the processor time of a scenario; see ``profile_steps.py``.
+
+    Attributes:
+        folder: folder of the sampled stacks.
+        rate: samples per second.
+        profiler_jar: path of the jar of async-profiler.
+    """
+
+    python: PythonSampler
+    folder: Path
+    rate: int
+    profiler_jar: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WriteBench(Bench):
-    """Inputs, folders and settings of one run. Each measurement is repeated `repeat` times."""
+    """Inputs, folders and settings of one run. Each measurement is repeated `repeat` times.
+
+    With `sampling`, measured processes are sampled.
+    """
 
     repeat: int
+    sampling: Sampling | None = None
 
     def base_table(self, system: System, first: Scenario = FIRST_INSERT) -> Path:
         """Return the folder of the table that an insert of all rows (`first`) creates."""
@@ -105,7 +126,7 @@ def _measure_once(bench: WriteBench, scenario: Scenario, system: System) -> tupl
     if scenario.on_base:
         if not base.exists():
             print(f"  (creating the base table of {system.value} first)", flush=True)
-            _measure_once(bench, first, system)
+            _measure_once(replace(bench, sampling=None), first, system)
         shutil.copytree(base, table)
     if scenario.is_service:
         shutil.copytree(_prepared(bench, scenario), table)
@@ -160,8 +181,17 @@ def _run_process(
         driver_memory=bench.driver_memory,
         prepares=prepares,
     )
+    sampling = None if prepares else bench.sampling
+    if sampling is not None:
+        job = replace(
+            job,
+            profile=str(sampling.folder),
+            profiler_jar=str(sampling.profiler_jar),
+            profile_rate=sampling.rate,
+        )
+    watcher = sampling.python if sampling is not None else None
     try:
-        return bench.measure(job, f"{system.value}-{scenario.name}")
+        return bench.measure(job, f"{system.value}-{scenario.name}", watcher=watcher)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

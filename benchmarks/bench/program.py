@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn, Self, TypeVar
 
 from bench.inputs import Inputs, prepare_inputs
-from bench.measuring import MeasuredProcessError, Measurement, measure
+from bench.measuring import MeasuredProcessError, Measurement, Watcher, measure
 from bench.protocol import Job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -114,13 +114,18 @@ class Bench:
         self.scratch.mkdir(parents=True)
         return self.scratch
 
-    def measure(self, job: Job | str, log_name: str, script: str = "worker.py") -> Measurement:
+    def measure(
+        self, job: Job | str, log_name: str, script: str = "worker.py", watcher: Watcher | None = None
+    ) -> Measurement:
         """Run a job, which is the argument of a script, in a separate process.
+
+        Args:
+            watcher: see `bench.measuring.measure`.
 
         Raises:
             MeasuredProcessError: the process failed.
         """
-        return measure(job, PYTHON_PATH, self.work / f"{log_name}.log", script)
+        return measure(job, PYTHON_PATH, self.work / f"{log_name}.log", script, watcher)
 
     def remove_tables(self) -> None:
         shutil.rmtree(self.work, ignore_errors=True)
