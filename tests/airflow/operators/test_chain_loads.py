@@ -16,6 +16,7 @@ from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.identity import owner_of
 from hudi_table_services.model.write_stat import LOAD_REQUEST_KEY
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
+from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
 from support.airflow.task_context import TaskInstance, context
 from support.spark.log_tables import LogTable, new_log_table
 
@@ -113,6 +114,14 @@ def test_the_source_can_have_a_connection_of_its_own(
     with JobExchange("", ("d", "r", "t"), {}) as exchange:
         exchange.put_request(request)
         assert Path(exchange.request_uri.removeprefix("file://")).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(
+    not LOOKS_UP_CONNECTIONS_ANYWHERE, reason="Airflow 3.1 finds connections only inside of tasks"
+)
+def test_the_error_names_a_missing_connection_of_a_source(
+    load: Callable[..., UpsertWithSizingOperator],
+) -> None:
     with pytest.raises(HudiTaskRefusedError, match=r"no connection 'none' \(source_storage_conn_id\)"):
         load(source_storage_conn_id="none").execute(in_run(1))
 
