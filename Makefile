@@ -1,7 +1,7 @@
 # Each target sets up what it needs on a machine that has git, make and Python 3.11. A second run skips the set-up.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table bench-spark-connect archive clean
+.PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table bench-scale bench-spark-connect profile archive clean
 .PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-connect35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance-metadata test-conformance-logs test-conformance-tables test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
@@ -161,6 +161,15 @@ bench-spark-connect: .venv/.ready ## Compare a small load through spark-submit w
 bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measure what the metadata table costs and saves, compared with Hudi 1.2.0 (an hour or more)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/metadata_table.py
 	.venv/bin/python benchmarks/plan_on_s3.py
+
+# A missed target of the first program does not prevent the second program, which reads the figures of the first one.
+bench-scale: .venv/.ready ## Measure plans, pages and commits on tables of up to 100,000 file groups, and predict loads on large clusters; WRITE_PAGE=1 writes docs/scale.md
+	@status=0; .venv/bin/python benchmarks/scale_run.py $(if $(WRITE_PAGE),--write-page) || status=$$?; \
+	$(WITH_JAVA) .venv/bin/python benchmarks/scale_load.py $(if $(WRITE_PAGE),--write-page) && exit $$status
+
+SCENARIO ?= first_insert,upsert_changed_and_new
+profile: .venv-judges/.ready ## Show the core-seconds of each step, and flame graphs, of SCENARIO=first_insert,… for the engine and Hudi 1.2.0; needs Maven
+	$(WITH_JAVA) .venv-judges/bin/python benchmarks/profile_steps.py --scenario "$(SCENARIO)" --profiler-jar "$$(scripts/ensure_profiler_jar.sh)"
 
 compose-up: ## Start Airflow on PostgreSQL, a Spark cluster and an S3 server with Docker Compose; the first run writes .env
 	@python3 scripts/make_env_file.py

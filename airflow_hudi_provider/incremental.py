@@ -1,26 +1,29 @@
 """Read the rows that were written since the last read, without gaps. Each read covers a window of commits."""
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
-from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe, oldest_visible
+from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe
 from airflow_hudi_provider.tables.connection import TableLocation
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.options.keys.archival import MIN_COMMITS
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
     from airflow_hudi_provider.hooks.hudi import HudiHook
-    from hudi_table_services.model.archival import ArchivedWrite
+    from hudi_table_services.model.table_config import TableConfig
+    from hudi_table_services.model.table_snapshot import TableSnapshot
+    from hudi_table_services.planning.reading.window import Window
     from hudi_table_services.storage.stores.storage import Storage
-    from hudi_table_services.storage.timeline_store import TimelineStore
     from hudi_table_services.tables.reading.change_positions import ChainPosition
     from hudi_table_services.tables.reading.source_backlog import SourceBacklog
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,18 +51,20 @@ class IncrementalWindow:
         return self.count == 0
 
 
-def incremental_window(
-    store: "TimelineStore",
-    after: str,
-    archived: "Callable[[], Sequence[ArchivedWrite]]",
-    *,
-    has_completion_times: bool,
-) -> IncrementalWindow:
-    """Implement `HudiHook.incremental_window`."""
-    timeline = store.load()
-    _refuse_archived(timeline, after, archived)
-    bound = _bound(timeline, has_completion_times=has_completion_times)
-    ended = [i for i in timeline.completed_writes if after < i.visible_from < bound]
+def incremental_window(storage: "Storage", config: "TableConfig", after: str) -> IncrementalWindow:
+    """Implement `HudiHook.incremental_window`. The window has the same rules as those of loads and streams."""
+    from hudi_table_services.model.reading.query import HolesPolicy
+    from hudi_table_services.model.table_snapshot import TableSnapshot
+    from hudi_table_services.planning.reading.window import Window
+    from hudi_table_services.storage.clock import SystemClock
+    from hudi_table_services.storage.timeline_store import TimelineStore
+    from hudi_table_services.tables.reading.changed_slices import end_before_holes
+
+    store = TimelineStore(storage, config, SystemClock())
+    snapshot = TableSnapshot(config=config, timeline=store.load())
+    _refuse_archived(storage, snapshot, Window(after=after))
+    window, _ = end_before_holes(storage, snapshot, Window(after=after), HolesPolicy.BLOCK)
+    ended = [i for i in snapshot.timeline.completed_writes if window.contains(i)]
     if not ended:
         return IncrementalWindow(after=after, until=after)
     ended.sort(key=lambda i: (i.visible_from, i.requested_time))
@@ -97,28 +102,19 @@ def change_backlog(hook: "HudiHook", position: str) -> "SourceBacklog":
     return source_backlog(table, position)
 
 
-def _bound(timeline: Timeline, *, has_completion_times: bool) -> str:
-    """Return the time at which the window must end, exclusive.
+def _refuse_archived(storage: "Storage", snapshot: "TableSnapshot", window: "Window") -> None:
+    from hudi_table_services.tables.reading.changed_slices import archived_in
 
-    With completion times, the window has no upper limit, because a pending write will become visible after all
-    completed writes. Without completion times, a write becomes visible at its requested time, so the window must end
-    before the oldest pending write.
-    """
-    pending = [i.requested_time for i in timeline.pending if i.action.writes_data]
-    return min(pending) if pending and not has_completion_times else "9"
-
-
-def _refuse_archived(
-    timeline: Timeline, after: str, archived: "Callable[[], Sequence[ArchivedWrite]]"
-) -> None:
-    if not after or after >= oldest_visible(timeline):
+    try:
+        missed = archived_in(storage, snapshot, window)
+    except UnsupportedTableError as error:
+        _LOG.warning("The archive was not searched for commits of the window: %s", error)
         return
-    missed = [each.instant for each in archived() if each.instant.visible_from > after]
     if missed:
+        latest = max(missed, key=lambda each: each.instant.visible_from).instant
         raise InvalidRequestError(
-            f"The archive contains {counted(len(missed), 'commit')} after {after}; the latest is "
-            f"{missed[-1].requested_time}. The rows that archived commits wrote cannot be distinguished from older "
-            "rows.",
+            f"The archive contains {counted(len(missed), 'commit')} after {window.after}; the latest is "
+            f"{latest.requested_time}. The rows that archived commits wrote cannot be distinguished from older rows.",
             hint="Read the whole table once, and continue from its newest commit. To keep commits longer on the "
             f"active timeline, raise {MIN_COMMITS}.",
         )

@@ -162,10 +162,10 @@ def _older(
 
 
 def oldest_visible(timeline: "Timeline") -> str:
-    """Return the start of the period whose writes are all on the active timeline.
+    """Return the start of the period whose writes are on the active timeline.
 
-    All writes that became visible at or after the returned time are on the active timeline. Savepoints may also keep
-    some older writes on the active timeline.
+    The writes that became visible at or after the returned time are on the active timeline, except writes that ran for
+    so long that they were archived soon after their completion. Savepoints may also keep some older writes there.
     """
     first = first_write_time(timeline) or ""
     return min((i.visible_from for i in timeline.completed_writes if i.requested_time >= first), default="")

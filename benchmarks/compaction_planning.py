@@ -5,10 +5,6 @@ no content, because a schedule opens no data file. The program exits with 1 if a
 """
 
 import argparse
-import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
+from bench.figures import Target, measured_figures, send_figures  # noqa: E402
 from hudi_table_services.contract.compaction.compaction import (  # noqa: E402
     CompactionReport,
     ScheduleCompactionRequest,
@@ -62,17 +59,6 @@ class Case:
 
     title: str
     run: Callable[[Path], dict[str, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """Bound of a figure: a minimum if `at_least`, otherwise a maximum."""
-
-    value: float
-    at_least: bool = False
-
-    def is_reached(self, figure: float) -> bool:
-        return figure >= self.value if self.at_least else figure <= self.value
 
 
 def _schedule(table: Path, options: dict[str, str] | None = None, *, preview: bool = False) -> JobResult:
@@ -184,18 +170,14 @@ def _text(moment: datetime) -> str:
 
 def _measure(name: str, table: Path) -> None:
     """Run one case in this process and print its figures and its peak memory as JSON."""
-    figures = CASES[name].run(table)
-    peak_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({**figures, "peak MiB": peak_kib / 1024}))
+    send_figures(CASES[name].run(table))
 
 
 def _measured(table: Path) -> Iterator[tuple[str, str, float]]:
     """Run each case in a separate process, and yield case, name and value of each figure."""
     # The ranked plan is a preview. It comes first, because the other case schedules a plan that reserves all slices.
     for name in reversed(CASES):
-        command = [sys.executable, __file__, "--case", name, "--table", str(table)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
-        for figure, value in json.loads(done.stdout.splitlines()[-1]).items():
+        for figure, value in measured_figures(__file__, "--case", name, "--table", str(table)).items():
             yield name, figure, value
 
 
@@ -220,8 +202,7 @@ def main() -> int:
         for name, figure, value in _measured(table):
             target = TARGETS.get((name, figure))
             missed += target is not None and not target.is_reached(value)
-            bound = "-" if target is None else f"{'>=' if target.at_least else '<='} {target.value:g}"
-            print(f"{CASES[name].title:<28}{figure:<20}{value:>10.2f}{bound:>10}")
+            print(f"{CASES[name].title:<28}{figure:<20}{value:>10.2f}{target or '-'!s:>10}")
     return 1 if missed else 0
 
 

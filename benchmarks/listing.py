@@ -20,6 +20,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 
+from bench.quick_storage import QuickStorage  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.local import LocalStorage  # noqa: E402
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot  # noqa: E402
@@ -29,16 +30,6 @@ from support.listing.listed_tables import listed_table  # noqa: E402
 PARTITIONS, FILES, WRITES = 1_000, 100, 9
 MOST_SECONDS, MOST_REQUESTS, MOST_MIB = 3.0, 25, 400
 SOURCES = {"metadata table": None, "folders": False}
-
-
-class QuickStorage(LocalStorage):
-    """Local storage that does not wait until a file is on the disk, so that the table is created in seconds."""
-
-    def write(self, path: str, data: bytes) -> None:
-        target = Path(self.base_path) / path
-        if not target.parent.is_dir():
-            target.parent.mkdir(parents=True)
-        target.write_bytes(data)
 
 
 class _DistantStorage(CountingStorage):

@@ -6,10 +6,6 @@ compares cleaning in a running session.
 """
 
 import argparse
-import json
-import os
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
+from bench.figures import measured_figures, send_figures  # noqa: E402
 from hudi_table_services.contract.cleaning import CleanRequest  # noqa: E402
 from hudi_table_services.contract.health import HealthRequest  # noqa: E402
 from hudi_table_services.contract.recovery import RollbackRequest  # noqa: E402
@@ -148,8 +145,7 @@ def _measure(name: str, table: Path) -> None:
     started = time.perf_counter()
     CASES[name].run(table)
     seconds = time.perf_counter() - started
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(json.dumps({"seconds": seconds, "peak_mib": peak / 1024}))
+    send_figures({"seconds": seconds})
 
 
 def main() -> None:
@@ -166,10 +162,8 @@ def main() -> None:
         make_table(table)
         print(f"{'':<44}{'seconds':>9}{'limit':>9}{'peak MiB':>10}")
         for name, case in CASES.items():
-            command = [sys.executable, __file__, "--case", name, "--table", str(table)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True, env=dict(os.environ))
-            found = json.loads(done.stdout.splitlines()[-1])
-            figures = f"{found['seconds']:>9.2f}{f'< {case.limit_s:g}':>9}{found['peak_mib']:>10.0f}"
+            found = measured_figures(__file__, "--case", name, "--table", str(table))
+            figures = f"{found['seconds']:>9.2f}{f'< {case.limit_s:g}':>9}{found['peak MiB']:>10.0f}"
             print(f"{case.title:<44}{figures}")
 
 

@@ -11,58 +11,43 @@ import argparse
 import json
 import os
 import shutil
-import signal
-import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
+from dataclasses import asdict
 from pathlib import Path
 
-from bench.inputs import Inputs, prepare_inputs
-from bench.measuring import MeasuredProcessError, Measurement, measure
+from bench.figures import VERDICTS
+from bench.measuring import Measurement
 from bench.metadata_cases import CASES, Case, Round, Variant, cpu_figures_of, figures_of
+from bench.program import (
+    MIB,
+    Bench,
+    add_choice,
+    add_merge,
+    program_parser,
+    run_program,
+    turns,
+    write_document,
+)
 from bench.protocol import Job
 from bench.scenarios import Scenario, scenario_named
 from bench.sessions import HUDI_PACKAGE
 from bench.tables import inspect_table
-from run import PYTHON_PATH, ROOT, _names, _stop
 
 _FIRST = "first_insert"
-_MIB = 1 << 20
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
-    """Inputs, folders and settings of one benchmark run."""
-
-    inputs: Inputs
-    work: Path
-    cores: int
-    driver_memory: str
-
-    def base_table(self, name: str) -> Path:
-        return self.work / "base" / name
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prepare the inputs, measure the cases round by round, print the figures and write them as JSON."""
     options = _parser().parse_args(arguments)
-    work = options.work_dir.resolve()
-    inputs = prepare_inputs(work / f"inputs-{options.scale:g}", options.scale, options.tpchgen)
-    bench = Bench(
-        inputs=inputs,
-        work=work / f"metadata-tables-{options.scale:g}",
-        cores=options.cores,
-        driver_memory=options.driver_memory,
-    )
-    shutil.rmtree(bench.work, ignore_errors=True)
+    bench = Bench.prepare(options, "metadata-tables")
+    bench.remove_tables()
     rounds = _read(options.merge, options.only) if options.merge else []
     for case in (c for c in CASES if c.name in options.only):
         print(f"\n{case.scenario.title}", flush=True)
-        chosen = replace(case, variants=tuple(v for v in case.variants if v.name in options.variants))
-        for measured in _measure_case(bench, chosen, options.rounds):
-            print(_line(case, measured), flush=True)
-            rounds.append(measured)
+        variants = [v for v in case.variants if v.name in options.variants]
+        for number, variant in turns(variants, options.rounds):
+            rounds.append(_measure(bench, case, variant, number))
+            print(_line(case, rounds[-1]), flush=True)
             _write(options, rounds)
         print("\n".join(_figure_lines(case, rounds)), flush=True)
     print(f"\n{'':<50}{'figure':<36}{'time':>7}{'cpu':>7}{'target':>10}")
@@ -70,23 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(_figure_lines(case, rounds)))
     print(f"\nWritten to {options.output}")
     if not options.keep:
-        shutil.rmtree(bench.work, ignore_errors=True)
+        bench.remove_tables()
     return 0 if all(each.correct for each in rounds) else 1
-
-
-def _measure_case(bench: Bench, case: Case, rounds: int) -> Iterator[Round]:
-    for number in range(rounds if case.variants else 0):
-        for variant in _in_turn(case.variants, number):
-            yield _measure(bench, case, variant, number)
-
-
-def _in_turn(variants: tuple[Variant, ...], number: int) -> tuple[Variant, ...]:
-    """Return the variants in the order of one round.
-
-    Each round begins with a different variant, so that none of the variants always runs first.
-    """
-    first = number % len(variants)
-    return (*variants[first:], *variants[:first])
 
 
 def _measure(bench: Bench, case: Case, variant: Variant, number: int) -> Round:
@@ -99,7 +69,7 @@ def _measure(bench: Bench, case: Case, variant: Variant, number: int) -> Round:
     measurement = _run(bench, scenario, variant, table)
     state = inspect_table(variant.system, table, bench.inputs.columns)
     if case.name == _FIRST:
-        _keep(table, bench.base_table(variant.name))
+        _keep(table, _base_folder(bench, variant.name))
     else:
         shutil.rmtree(table)
     return Round(
@@ -118,7 +88,7 @@ def _measure(bench: Bench, case: Case, variant: Variant, number: int) -> Round:
 def _base(bench: Bench, case: Case, variant: Variant) -> Path:
     """Return the table from which a measurement starts; create the table if it does not exist."""
     name = variant.base_name if not case.scenario.is_service else f"{case.name}-{variant.base_name}"
-    base = bench.base_table(name)
+    base = _base_folder(bench, name)
     if base.exists():
         return base
     print(f"  (creating the table {name} first)", flush=True)
@@ -130,6 +100,10 @@ def _base(bench: Bench, case: Case, variant: Variant) -> Path:
     return base
 
 
+def _base_folder(bench: Bench, name: str) -> Path:
+    return bench.work / "base" / name
+
+
 def _keep(table: Path, base: Path) -> None:
     shutil.rmtree(base, ignore_errors=True)
     base.parent.mkdir(parents=True, exist_ok=True)
@@ -139,9 +113,7 @@ def _keep(table: Path, base: Path) -> None:
 def _run(
     bench: Bench, scenario: Scenario, variant: Variant, table: Path, *, prepares: bool = False
 ) -> Measurement:
-    scratch = bench.work / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    scratch = bench.empty_scratch()
     if scenario.is_service and not prepares:
         shutil.copytree(table, scratch / "warm_up_table")
     job = Job(
@@ -156,7 +128,7 @@ def _run(
         options=dict(variant.options),
     )
     try:
-        return measure(job, PYTHON_PATH, bench.work / f"{variant.name}-{scenario.name}.log")
+        return bench.measure(job, f"{variant.name}-{scenario.name}")
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -165,16 +137,15 @@ def _line(case: Case, measured: Round) -> str:
     title = next(v.title for v in case.variants if v.name == measured.variant)
     return (
         f"  round {measured.number + 1}  {title:<28}{measured.seconds:>9.2f} s{measured.cpu_seconds:>9.1f} cpu s"
-        f"{measured.peak_memory_bytes / _MIB:>9,.0f} MiB peak"
-        f"{measured.storage_bytes / _MIB:>8,.0f} MiB stored  {'rows ok' if measured.correct else 'WRONG ROWS'}"
+        f"{measured.peak_memory_bytes / MIB:>9,.0f} MiB peak"
+        f"{measured.storage_bytes / MIB:>8,.0f} MiB stored  {'rows ok' if measured.correct else 'WRONG ROWS'}"
     )
 
 
 def _figure_lines(case: Case, rounds: Sequence[Round]) -> Iterator[str]:
     by_cpu = dict(cpu_figures_of(case, rounds))
     for figure, value in figures_of(case, rounds):
-        target = "" if figure.target is None else f"{'>=' if figure.at_least else '<='} {figure.target:g}"
-        verdict = {True: "reached", False: "NOT REACHED", None: ""}[figure.is_reached(value)]
+        target, verdict = str(figure.target or ""), VERDICTS[figure.is_reached(value)]
         cpu = f"{by_cpu[figure]:>7.2f}" if figure in by_cpu else " " * 7
         yield f"{case.scenario.title:<50}{figure.name:<36}{value:>7.2f}{cpu}{target:>10}  {verdict}"
 
@@ -187,24 +158,22 @@ def _write(options: argparse.Namespace, rounds: Sequence[Round]) -> None:
             "figure": figure.name,
             "of": of,
             "value": round(value, 3),
-            "target": figure.target,
+            "target": figure.target and figure.target.value,
+            "reached": figure.is_reached(value),
         }
-        | {"reached": figure.is_reached(value)}
         for case in CASES
         for of, found in (("time", figures_of), ("processor time", cpu_figures_of))
         for figure, value in found(case, rounds)
     ]
-    document = {
-        "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "scale": options.scale,
-        "settings": {"master": f"local[{options.cores}]", "driver_memory": options.driver_memory},
-        "machine_cores": os.cpu_count(),
-        "hudi": HUDI_PACKAGE,
-        "figures": figures,
-        "rounds": [asdict(each) for each in rounds],
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(document, indent=1))
+    write_document(
+        options.output,
+        options.scale,
+        settings={"master": f"local[{options.cores}]", "driver_memory": options.driver_memory},
+        machine_cores=os.cpu_count(),
+        hudi=HUDI_PACKAGE,
+        figures=figures,
+        rounds=[asdict(each) for each in rounds],
+    )
 
 
 def _read(path: Path, measured_again: Sequence[str]) -> list[Round]:
@@ -214,53 +183,26 @@ def _read(path: Path, measured_again: Sequence[str]) -> list[Round]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    cases = [case.name for case in CASES]
     variants = sorted({variant.name for case in CASES for variant in case.variants})
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    parser = argparse.ArgumentParser(
-        description="Measure this engine with and without a metadata table, and Hudi with its metadata table.",
-        epilog=f"Cases: {', '.join(cases)}. Variants: {', '.join(variants)}.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    parser = program_parser(
+        "Measure this engine with and without a metadata table, and Hudi with its metadata table.",
+        kind="cases",
+        names=[case.name for case in CASES],
+        results="metadata-table-",
+        more=f"Variants: {', '.join(variants)}.",
     )
+    add_choice(parser, "--variants", "variants", variants, "; ratios need all variants of a case")
     add = parser.add_argument
-    add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
-    add("--only", type=_names(cases), default=cases, help="cases, comma-separated", metavar="NAMES")
-    add(
-        "--variants",
-        type=_names(variants),
-        default=variants,
-        help="variants, comma-separated; ratios need all variants of a case",
-        metavar="NAMES",
-    )
     add(
         "--rounds",
         type=int,
         default=2,
-        help="measurements of each variant; medians of the ratios are reported",
+        help="measurements of each variant; ratios are medians over all rounds",
     )
-    add("--cores", type=int, default=2, help="cores of the local Spark master")
-    add("--driver-memory", default="4g", help="heap of every JVM")
-    add("--work-dir", type=Path, default=ROOT / "build" / "bench", help="folder of inputs and tables")
-    add(
-        "--output",
-        type=Path,
-        default=ROOT / "benchmarks" / "results" / f"metadata-table-{stamp}.json",
-        help="JSON file to write",
-    )
-    add(
-        "--merge",
-        type=Path,
-        default=None,
-        help="JSON file of an earlier run; results of cases that this run does not measure are kept",
-    )
-    add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
+    add_merge(parser, "cases")
     add("--keep", action="store_true", help="keep the tables and logs at the end")
     return parser
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _stop)
-    try:
-        sys.exit(main())
-    except MeasuredProcessError as error:
-        sys.exit(f"A measured process failed. {error}")
+    run_program(main)

@@ -24,12 +24,13 @@ from statistics import median
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 
+from bench.quick_storage import QuickStorage  # noqa: E402
 from hudi_table_services.contract.clustering import ClusteringReport, ScheduleClusteringRequest  # noqa: E402
 from hudi_table_services.jobs.clustering.schedule import schedule_clustering  # noqa: E402
 from hudi_table_services.model.table_version import TableVersion  # noqa: E402
 from hudi_table_services.storage.stores.factory import open_storage  # noqa: E402
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot  # noqa: E402
-from listing import QuickStorage, long_file_id  # noqa: E402
+from listing import long_file_id  # noqa: E402
 from support.listing.listed_tables import listed_table  # noqa: E402
 
 BUCKET, TABLE = "lake", "table"

@@ -7,127 +7,86 @@ rows differ.
 
 import argparse
 import json
-import shutil
-import signal
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from pathlib import Path
 
-from bench.inputs import prepare_inputs
-from bench.measuring import MeasuredProcessError, measure
+from bench.figures import VERDICTS
+from bench.measuring import Measurement
+from bench.program import MIB, Bench, program_parser, run_program, turns, write_document
 from bench.read_cases import READ_CASES, ReadCase, ReadRound
 from bench.reading import ReadJob
 from bench.scenarios import LINEITEM, WARM_UP, System
-from run import PYTHON_PATH, ROOT, _names, _stop
 
-_MIB = 1 << 20
 _TITLES = {System.OURS: "ours", System.HUDI: "Hudi 1.2.0", System.SPARK: "plain Parquet"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadBench:
-    """Folders and settings of one run."""
-
-    inputs: Path
-    work: Path
-    cores: int
-    driver_memory: str
+class ReadBench(Bench):
+    """Inputs, folders and settings of one run, and the tables that all systems read."""
 
     def table(self, name: str, first_input: str = LINEITEM) -> Path:
         """Return the folder of a table of `TABLES`; prepare the table if it does not exist."""
         folder = self.work / (name if first_input == LINEITEM else f"{first_input}-{name}")
         if not folder.exists():
             print(f"  (creating the table {folder.name} first)", flush=True)
-            self.run(
-                ReadJob(
-                    system=System.OURS.value,
-                    prepares=name,
-                    inputs=str(self.inputs),
-                    first_input=first_input,
-                    table=str(folder),
-                    scratch=str(self.scratch),
-                    cores=self.cores,
-                    driver_memory=self.driver_memory,
-                )
-            )
+            self.run(self.job(System.OURS, folder, prepares=name, first_input=first_input))
         return folder
 
-    @property
-    def scratch(self) -> Path:
-        return self.work / "scratch"
+    def job(self, system: System, table: Path, **work: str) -> ReadJob:
+        """Return a job that reads or prepares a table."""
+        return ReadJob(
+            system=system.value,
+            inputs=str(self.inputs.folder),
+            table=str(table),
+            scratch=str(self.scratch),
+            cores=self.cores,
+            driver_memory=self.driver_memory,
+            **work,
+        )
 
-    def run(self, job: ReadJob) -> tuple[float, float, int]:
-        """Run a job in a process; return its seconds, its processor seconds and its peak of memory in bytes."""
-        shutil.rmtree(self.scratch, ignore_errors=True)
-        self.scratch.mkdir(parents=True)
-        log = self.work / f"{job.system}-{job.case or job.prepares}.log"
-        found = measure(job.to_json(), PYTHON_PATH, log, script="read_worker.py")
-        return found.seconds, found.cpu_seconds, found.peak_memory_bytes
+    def run(self, job: ReadJob) -> Measurement:
+        """Run a job in a separate process."""
+        self.empty_scratch()
+        return self.measure(job.to_json(), f"{job.system}-{job.case or job.prepares}", "read_worker.py")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Prepare tables, measure the reads round by round, print the ratios and write them as JSON."""
     options = _parser().parse_args(arguments)
-    work = options.work_dir.resolve()
-    inputs = prepare_inputs(work / f"inputs-{options.scale:g}", options.scale, options.tpchgen)
-    bench = ReadBench(
-        inputs=inputs.folder,
-        work=work / f"read-tables-{options.scale:g}",
-        cores=options.cores,
-        driver_memory=options.driver_memory,
-    )
+    bench = ReadBench.prepare(options, "read-tables")
     if not options.keep:
-        shutil.rmtree(bench.work, ignore_errors=True)
+        bench.remove_tables()
     bench.work.mkdir(parents=True, exist_ok=True)
     rounds: list[ReadRound] = []
     for case in (c for c in READ_CASES if c.name in options.only):
         print(f"\n{case.title}", flush=True)
         table, warm_up = bench.table(case.table), bench.table(case.table, WARM_UP)
-        for number in range(options.rounds):
-            for system in _in_turn(case.systems, number):
-                rounds.append(_measure(bench, case, system, number, table, warm_up))
-                print(_line(rounds[-1]), flush=True)
-        _write(options, rounds)
+        for number, system in turns(case.systems, options.rounds):
+            job = bench.job(system, table, case=case.name, warm_up_table=str(warm_up))
+            rounds.append(_measure(bench, job, number))
+            print(_line(rounds[-1]), flush=True)
+            _write(options, rounds)
     print("\n" + "\n".join(_ratio_lines(rounds)))
     differing = [case.title for case in READ_CASES if not _agree(case, rounds)]
     for title in differing:
         print(f"DIFFERENT ROWS: {title}")
     print(f"\nWritten to {options.output}")
     if not options.keep:
-        shutil.rmtree(bench.work, ignore_errors=True)
+        bench.remove_tables()
     return 1 if differing else 0
 
 
-def _in_turn(systems: tuple[System, ...], number: int) -> tuple[System, ...]:
-    first = number % len(systems)
-    return (*systems[first:], *systems[:first])
-
-
-def _measure(
-    bench: ReadBench, case: ReadCase, system: System, number: int, table: Path, warm_up: Path
-) -> ReadRound:
-    seconds, cpu_seconds, peak = bench.run(
-        ReadJob(
-            system=system.value,
-            case=case.name,
-            inputs=str(bench.inputs),
-            table=str(table),
-            warm_up_table=str(warm_up),
-            scratch=str(bench.scratch),
-            cores=bench.cores,
-            driver_memory=bench.driver_memory,
-        )
-    )
+def _measure(bench: ReadBench, job: ReadJob, number: int) -> ReadRound:
+    found = bench.run(job)
     rows, checksum = json.loads((bench.scratch / "content.json").read_text(encoding="utf-8"))
     return ReadRound(
-        case=case.name,
-        system=system,
+        case=job.case,
+        system=System(job.system),
         number=number,
-        seconds=round(seconds, 3),
-        cpu_seconds=round(cpu_seconds, 3),
-        peak_memory_bytes=peak,
+        seconds=round(found.seconds, 3),
+        cpu_seconds=round(found.cpu_seconds, 3),
+        peak_memory_bytes=found.peak_memory_bytes,
         rows=rows,
         checksum=checksum,
     )
@@ -140,7 +99,7 @@ def _agree(case: ReadCase, rounds: Sequence[ReadRound]) -> bool:
 def _line(measured: ReadRound) -> str:
     return (
         f"  round {measured.number + 1}  {_TITLES[measured.system]:<14}{measured.seconds:>8.2f} s"
-        f"{measured.cpu_seconds:>8.1f} cpu s{measured.peak_memory_bytes / _MIB:>8,.0f} MiB peak"
+        f"{measured.cpu_seconds:>8.1f} cpu s{measured.peak_memory_bytes / MIB:>8,.0f} MiB peak"
         f"{measured.rows:>12,} rows"
     )
 
@@ -158,61 +117,36 @@ def _ratio_lines(rounds: list[ReadRound]) -> list[str]:
     lines = [f"{'read':<46}{'against':<16}{'speed':>7}{'target':>9}"]
     for case, system, ratio in _ratios(rounds):
         target = case.targets.get(system)
-        verdict = (
-            "" if target is None else f">= {target:g}  {'reached' if ratio >= target else 'NOT REACHED'}"
-        )
+        verdict = "" if target is None else f"{target}  {VERDICTS[target.is_reached(ratio)]}"
         lines.append(f"{case.title:<46}{_TITLES[system]:<16}{ratio:>6.2f}x  {verdict}")
     return lines
 
 
 def _write(options: argparse.Namespace, rounds: list[ReadRound]) -> None:
-    """Write the rounds so far, so that they are not lost if the run is stopped."""
-    document = {
-        "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "scale": options.scale,
-        "ratios": [
-            {
-                "case": case.name,
-                "against": system,
-                "speed": round(ratio, 3),
-                "target": case.targets.get(system),
-            }
-            for case, system, ratio in _ratios(rounds)
-        ],
-        "rounds": [asdict(each) for each in rounds],
-    }
-    options.output.parent.mkdir(parents=True, exist_ok=True)
-    options.output.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    ratios = [
+        {
+            "case": case.name,
+            "against": system,
+            "speed": round(ratio, 3),
+            "target": case.targets[system].value if system in case.targets else None,
+        }
+        for case, system, ratio in _ratios(rounds)
+    ]
+    write_document(options.output, options.scale, ratios=ratios, rounds=[asdict(each) for each in rounds])
 
 
 def _parser() -> argparse.ArgumentParser:
-    cases = [case.name for case in READ_CASES]
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    parser = argparse.ArgumentParser(
-        description="Compare reads of the TPC-H table lineitem on Spark.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    parser = program_parser(
+        "Compare reads of the TPC-H table lineitem on Spark.",
+        kind="reads",
+        names=[case.name for case in READ_CASES],
+        results="reads-",
     )
     add = parser.add_argument
-    add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
-    add("--only", type=_names(cases), default=cases, help="reads, comma-separated", metavar="NAMES")
     add("--rounds", type=int, default=3, help="measurements of each system; the median ratio is reported")
-    add("--cores", type=int, default=2, help="cores of the local Spark master")
-    add("--driver-memory", default="4g", help="heap of every JVM")
-    add("--work-dir", type=Path, default=ROOT / "build" / "bench", help="folder of inputs and tables")
-    add(
-        "--output",
-        type=Path,
-        default=ROOT / "benchmarks" / "results" / f"reads-{stamp}.json",
-        help="JSON file to write",
-    )
-    add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
     add("--keep", action="store_true", help="use the tables of an earlier run, and keep them")
     return parser
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _stop)
-    try:
-        sys.exit(main())
-    except MeasuredProcessError as error:
-        sys.exit(f"A measured process failed. {error}")
+    run_program(main)

@@ -6,15 +6,13 @@ compared with the expected rows, so a fast but wrong result fails. The exit code
 
 import argparse
 import shutil
-import signal
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime, timezone
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bench.inputs import Inputs, prepare_inputs
-from bench.measuring import MeasuredProcessError, Measurement, measure
+from bench.measuring import Measurement
+from bench.profiling.samplers import PythonSampler
+from bench.program import Bench, add_choice, add_merge, program_parser, run_program
 from bench.protocol import Job
 from bench.report import report, result_line
 from bench.results import Ratio, Result, ratios, read_results, write_results
@@ -30,19 +28,32 @@ from bench.scenarios import (
 )
 from bench.tables import TableState, inspect_table
 
-ROOT = Path(__file__).resolve().parent.parent
-PYTHON_PATH = (ROOT / "spark_jobs", ROOT / "benchmarks")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """Settings for sampling the processor time of a scenario; see ``profile_steps.py``.
+
+    Attributes:
+        folder: folder of the sampled stacks.
+        rate: samples per second.
+        profiler_jar: path of the jar of async-profiler.
+    """
+
+    python: PythonSampler
+    folder: Path
+    rate: int
+    profiler_jar: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
-    """Inputs, folders and settings of one benchmark run."""
+class WriteBench(Bench):
+    """Inputs, folders and settings of one run. Each measurement is repeated `repeat` times.
 
-    inputs: Inputs
-    work: Path
-    cores: int
-    driver_memory: str
+    With `sampling`, measured processes are sampled.
+    """
+
     repeat: int
+    sampling: Sampling | None = None
 
     def base_table(self, system: System, first: Scenario = FIRST_INSERT) -> Path:
         """Return the folder of the table that an insert of all rows (`first`) creates."""
@@ -53,15 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Prepare the inputs, measure the scenarios, print the results and write them as JSON."""
     options = _parser().parse_args(arguments)
     print(f"Preparing inputs, scale {options.scale:g} …", flush=True)
-    work = options.work_dir.resolve()
-    bench = Bench(
-        inputs=prepare_inputs(work / f"inputs-{options.scale:g}", options.scale, options.tpchgen),
-        work=work / f"tables-{options.scale:g}",
-        cores=options.cores,
-        driver_memory=options.driver_memory,
-        repeat=options.repeat,
-    )
-    shutil.rmtree(bench.work, ignore_errors=True)
+    bench = WriteBench.prepare(options, "tables", repeat=options.repeat)
+    bench.remove_tables()
     results = read_results(options.merge) if options.merge else []
     for scenario in (s for s in SCENARIOS if s.name in options.only):
         print(f"\n{scenario.title}", flush=True)
@@ -73,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(report(results, _all_ratios(results)))
     print(f"\nWritten to {options.output}")
     if not options.keep:
-        shutil.rmtree(bench.work, ignore_errors=True)
+        bench.remove_tables()
     return 0 if all(result.correct for result in results) else 1
 
 
@@ -92,7 +96,7 @@ def _save(options: argparse.Namespace, results: Sequence[Result]) -> None:
     write_results(options.output, options.scale, settings, results, _all_ratios(results))
 
 
-def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Result:
+def _measure_repeatedly(bench: WriteBench, scenario: Scenario, system: System) -> Result:
     """Measure ``repeat`` times with the same initial table. The last table of `FIRST_INSERT` becomes the base table."""
     runs = [_measure_once(bench, scenario, system) for _ in range(bench.repeat)]
     measurements = [measurement for measurement, _ in runs]
@@ -113,7 +117,7 @@ def _measure_repeatedly(bench: Bench, scenario: Scenario, system: System) -> Res
     )
 
 
-def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Measurement, TableState]:
+def _measure_once(bench: WriteBench, scenario: Scenario, system: System) -> tuple[Measurement, TableState]:
     table = bench.work / system.value / scenario.name
     shutil.rmtree(table, ignore_errors=True)
     table.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +126,7 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     if scenario.on_base:
         if not base.exists():
             print(f"  (creating the base table of {system.value} first)", flush=True)
-            _measure_once(bench, first, system)
+            _measure_once(replace(bench, sampling=None), first, system)
         shutil.copytree(base, table)
     if scenario.is_service:
         shutil.copytree(_prepared(bench, scenario), table)
@@ -138,7 +142,7 @@ def _measure_once(bench: Bench, scenario: Scenario, system: System) -> tuple[Mea
     return measurement, state
 
 
-def _prepared(bench: Bench, scenario: Scenario) -> Path:
+def _prepared(bench: WriteBench, scenario: Scenario) -> Path:
     """Return the table that a service starts from. Real Hudi creates it; each system gets a copy."""
     table = bench.work / "prepared" / scenario.prepared_name
     if not table.exists():
@@ -148,7 +152,7 @@ def _prepared(bench: Bench, scenario: Scenario) -> Path:
     return table
 
 
-def _warm_up_table(bench: Bench, scenario: Scenario) -> Path:
+def _warm_up_table(bench: WriteBench, scenario: Scenario) -> Path:
     """Return a small table for a warm-up run of the same service."""
     if scenario.cleaning is not None:
         return _prepared(bench, scenario)
@@ -162,11 +166,9 @@ def _warm_up_table(bench: Bench, scenario: Scenario) -> Path:
 
 
 def _run_process(
-    bench: Bench, scenario: Scenario, system: System, table: Path, *, prepares: bool = False
+    bench: WriteBench, scenario: Scenario, system: System, table: Path, *, prepares: bool = False
 ) -> Measurement:
-    scratch = bench.work / "scratch"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    scratch = bench.empty_scratch()
     if scenario.is_service and not prepares:
         shutil.copytree(_warm_up_table(bench, scenario), scratch / "warm_up_table")
     job = Job(
@@ -179,74 +181,36 @@ def _run_process(
         driver_memory=bench.driver_memory,
         prepares=prepares,
     )
+    sampling = None if prepares else bench.sampling
+    if sampling is not None:
+        job = replace(
+            job,
+            profile=str(sampling.folder),
+            profiler_jar=str(sampling.profiler_jar),
+            profile_rate=sampling.rate,
+        )
+    watcher = sampling.python if sampling is not None else None
     try:
-        return measure(job, PYTHON_PATH, bench.work / f"{system.value}-{scenario.name}.log")
+        return bench.measure(job, f"{system.value}-{scenario.name}", watcher=watcher)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _names(known: Sequence[str]) -> "type[list[str]]":
-    """Return an argparse type for comma-separated names out of ``known``."""
-
-    def parse(text: str) -> list[str]:
-        names = [name.strip() for name in text.split(",") if name.strip()]
-        unknown = sorted(set(names) - set(known))
-        if unknown:
-            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
-        return names
-
-    return parse  # type: ignore[return-value]
-
-
 def _parser() -> argparse.ArgumentParser:
-    scenarios = [scenario.name for scenario in SCENARIOS]
     systems = [system.value for system in System]
-    stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
-    default_output = ROOT / "benchmarks" / "results" / f"{stamp}.json"
-    parser = argparse.ArgumentParser(
-        description="Write the TPC-H table lineitem with each system, and compare the systems.",
-        epilog=f"Scenarios: {', '.join(scenarios)}. Systems: {', '.join(systems)}.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    parser = program_parser(
+        "Write the TPC-H table lineitem with each system, and compare the systems.",
+        kind="scenarios",
+        names=[scenario.name for scenario in SCENARIOS],
+        more=f"Systems: {', '.join(systems)}.",
     )
+    add_choice(parser, "--systems", "systems", systems)
     add = parser.add_argument
-    add("--scale", type=float, default=1.0, help="TPC-H scale factor; 1 is 6.0 million rows")
-    add(
-        "--only",
-        type=_names(scenarios),
-        default=scenarios,
-        help="scenarios, comma-separated",
-        metavar="NAMES",
-    )
-    add("--systems", type=_names(systems), default=systems, help="systems, comma-separated", metavar="NAMES")
     add("--repeat", type=int, default=1, help="repetitions of each measurement; the median is reported")
-    add("--cores", type=int, default=2, help="cores of the local Spark master")
-    add("--driver-memory", default="4g", help="heap of every JVM")
-    add(
-        "--work-dir",
-        type=Path,
-        default=ROOT / "build" / "bench",
-        help="folder of the inputs, which are kept, and of the tables, which are removed",
-    )
-    add("--output", type=Path, default=default_output, help="JSON file to write")
-    add(
-        "--merge",
-        type=Path,
-        default=None,
-        help="JSON file of an earlier run; results of scenarios that this run does not measure are kept",
-    )
-    add("--tpchgen", default=str(Path(sys.executable).parent / "tpchgen-cli"), help="the tpchgen-cli command")
+    add_merge(parser, "scenarios")
     add("--keep", action="store_true", help="keep the base tables and logs at the end")
     return parser
 
 
-def _stop(signal_number: int, _frame: object) -> None:
-    """Exit with an exception, so that the measured process is stopped as well."""
-    sys.exit(128 + signal_number)
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _stop)
-    try:
-        sys.exit(main())
-    except MeasuredProcessError as error:
-        sys.exit(f"A measured process failed. {error}")
+    run_program(main)

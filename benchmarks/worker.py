@@ -6,13 +6,15 @@
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from pyspark.sql import SparkSession
 
 from bench.cleaning import clean_table, create_commits
 from bench.clustering import cluster, write_small_files
 from bench.log_tables import compact, create_log_table, log_options, read_snapshot
-from bench.protocol import BEGIN, END, Event, Job
+from bench.profiling.samplers import JvmSampler
+from bench.protocol import BEGIN, END, READY, Event, Job
 from bench.record_index import create_with_record_index
 from bench.scenarios import Operation, Scenario, System, scenario_named
 from bench.sessions import SessionOptions, open_session
@@ -24,7 +26,10 @@ def main(job: Job) -> None:
     scenario = scenario_named(job.scenario)
     system = System(job.system)
     options = SessionOptions(
-        cores=job.cores, driver_memory=job.driver_memory, local_folder=job.scratch / "spark"
+        cores=job.cores,
+        driver_memory=job.driver_memory,
+        local_folder=job.scratch / "spark",
+        profiler_jar=job.profiler_jar,
     )
     spark = open_session(system, options)
     if scenario.clustering is not None:
@@ -48,10 +53,9 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
         Event(kind=END).send()
         return
     cluster(system, spark, job.scratch / "warm_up_table", replace(clustering, schedules_only=False))
-    _collect_garbage(spark)
-    Event(kind=BEGIN).send()
+    sampler = _begin(spark, job)
     seconds = cluster(system, spark, job.table, clustering)
-    Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+    _end(sampler, (seconds,))
 
 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
@@ -67,10 +71,9 @@ def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
         Event(kind=END).send()
         return
     clean_table(system, spark, job.scratch / "warm_up_table", job.options)
-    _collect_garbage(spark)
-    Event(kind=BEGIN).send()
+    sampler = _begin(spark, job)
     seconds = clean_table(system, spark, job.table, job.options)
-    Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+    _end(sampler, (seconds,))
 
 
 def _use_logs(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
@@ -82,10 +85,9 @@ def _use_logs(system: System, spark: SparkSession, job: Job, scenario: Scenario)
         return
     run = compact if scenario.operation is Operation.COMPACT else read_snapshot
     run(system, spark, job.scratch / "warm_up_table", job.cores)
-    _collect_garbage(spark)
-    Event(kind=BEGIN).send()
+    sampler = _begin(spark, job)
     seconds = run(system, spark, job.table, job.cores)
-    Event(kind=END, seconds=seconds, write_seconds=(seconds,)).send()
+    _end(sampler, (seconds,))
 
 
 def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
@@ -97,10 +99,33 @@ def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
         Event(kind=END).send()
         return
     _warm_up(writer, job, scenario)
-    _collect_garbage(spark)
-    Event(kind=BEGIN).send()
+    sampler = _begin(spark, job)
     seconds = tuple(_timed_write(writer, job, scenario, name) for name in scenario.inputs)
+    _end(sampler, seconds)
+
+
+def _begin(spark: SparkSession, job: Job) -> JvmSampler | None:
+    """Begin the timed part. If the process is sampled, first wait until the sampler of Python processes is ready."""
+    _collect_garbage(spark)
+    sampler = None
+    if job.profile:
+        sampler = JvmSampler(spark, Path(job.profile), job.profile_rate)
+        Event(kind=READY).send()
+        sys.stdin.readline()
+        sampler.begin()
+    Event(kind=BEGIN).send()
+    return sampler
+
+
+def _end(sampler: JvmSampler | None, seconds: tuple[float, ...]) -> None:
+    """End the timed part.
+
+    Args:
+        seconds: the seconds of each write or service.
+    """
     Event(kind=END, seconds=sum(seconds), write_seconds=seconds).send()
+    if sampler is not None:
+        sampler.end()
 
 
 def _collect_garbage(spark: SparkSession) -> None:

@@ -258,10 +258,7 @@ class HudiHook(BaseHook):
         """
         from airflow_hudi_provider.incremental import incremental_window
 
-        has_times = self.table_config().table_version.layout.has_completion_time_in_names
-        return incremental_window(
-            self.timeline_store(), after, self.archived_writes, has_completion_times=has_times
-        )
+        return incremental_window(self.storage, self.table_config(), after)
 
     def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
         """Read, with hudi-rs, the newest version of each row that the commits of a window wrote.

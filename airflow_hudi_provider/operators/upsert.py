@@ -6,8 +6,9 @@ from typing import Any, ClassVar
 
 from airflow_hudi_provider.operators.job import HudiJobOperator, OnEmpty
 from airflow_hudi_provider.operators.write import HudiWriteOperator
-from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tables.connection import TableLocation, find_connection
 from airflow_hudi_provider.tables.pending_services import PLANS, PLANS_OF_CLUSTERINGS
+from airflow_hudi_provider.tables.storage_connection import storage_options
 from airflow_hudi_provider.tasks.arguments import check_choice, names_of, options_of, text_of
 from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
 from airflow_hudi_provider.tasks.run import TaskRun
@@ -66,6 +67,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         default, a load continues from the position. (templated)
     :param source_first_begin: point in time, exclusive, from which the first load reads ``source_table``. By default,
         the first load reads the whole table. (templated)
+    :param source_storage_conn_id: connection with credentials of the object store of ``source_table``. By default, the
+        task reads ``source_table`` with the credentials of the target. (templated)
     :param record_key: columns that identify a record. (templated)
     :param partition_by: partition columns. If empty, the table is not partitioned. (templated)
     :param partitions: partition paths of the rows, if known in advance; ``on_pending_plan`` checks these partitions
@@ -119,6 +122,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         "source_chain",
         "source_begin",
         "source_first_begin",
+        "source_storage_conn_id",
         "record_key",
         "partition_by",
         "partitions",
@@ -148,6 +152,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         source_chain: str = "",
         source_begin: str = "",
         source_first_begin: str = "",
+        source_storage_conn_id: str | None = None,
         record_key: str | Sequence[str] = (),
         partition_by: str | Sequence[str] = (),
         partitions: str | Sequence[str] = (),
@@ -179,6 +184,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         self.source_chain = source_chain
         self.source_begin = source_begin
         self.source_first_begin = source_first_begin
+        self.source_storage_conn_id = source_storage_conn_id
         self.record_key = record_key
         self.partition_by = partition_by
         self.partitions = partitions
@@ -268,7 +274,19 @@ class UpsertWithSizingOperator(HudiWriteOperator):
             chain=self.source_chain,
             begin=self.source_begin,
             first_begin=self.source_first_begin,
+            storage_options=self._source_storage(),
         )
+
+    def _source_storage(self) -> Mapping[str, str] | None:
+        """Return the settings of the source's object store; None for those of the target.
+
+        While Airflow parses the DAG, no connection is read, and the settings are empty.
+        """
+        if not self.source_storage_conn_id:
+            return None
+        if self.begun_run is None:
+            return {}
+        return storage_options(find_connection(self.source_storage_conn_id, "source_storage_conn_id"))
 
     def _table_path(self, location: TableLocation) -> str:
         """Return the location of the source table; empty if the source is not a table."""

@@ -87,7 +87,7 @@ class JobExchange:
 
         storage = self._storage()
         content = request.to_json().encode()
-        if request.storage_options and isinstance(storage, LocalStorage):
+        if request.has_credentials and isinstance(storage, LocalStorage):
             storage.write_secret(REQUEST, content)
         else:
             storage.write(REQUEST, content)

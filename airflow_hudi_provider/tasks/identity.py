@@ -1,7 +1,6 @@
 """Identifiers that are the same for all tries of a task: its request id, and the owner of its Spark run."""
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from hudi_table_services.contract.request import JobRequest
@@ -36,7 +35,7 @@ def owner_of(context: "Context", request: JobRequest) -> str:
     cannot end that run. Clearing a task raises ``max_tries``; automatic retries do not. The owner does not depend on
     credentials, because some connections return new credentials each time.
     """
-    digest = hashlib.sha256(replace(request, storage_options={}).to_json().encode()).hexdigest()[:16]
+    digest = hashlib.sha256(request.without_credentials().to_json().encode()).hexdigest()[:16]
     return f"{request.request_id} {context['ti'].max_tries or 0} {digest}"
 
 

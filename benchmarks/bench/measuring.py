@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import psutil
 
-from bench.protocol import BEGIN, END, Event, Job, parse_event
+from bench.protocol import BEGIN, END, READY, Event, Job, parse_event
 
 SAMPLING_SECONDS = 0.1
 _LAST_LINES = 40
@@ -37,14 +38,32 @@ class Measurement:
     cpu_seconds: float
 
 
+class Watcher(Protocol):
+    """Observes the timed part of a measured process. Each method receives the id of the process."""
+
+    def ready(self, pid: int) -> None:
+        """Prepare the observation; the process waits until this method returns."""
+
+    def begin(self, pid: int) -> None:
+        """Begin: the timed part has just begun."""
+
+    def end(self, pid: int) -> None:
+        """End: the timed part has just ended; the process still runs."""
+
+
 def measure(
-    job: Job | str, python_path: tuple[Path, ...], log: Path, script: str = "worker.py"
+    job: Job | str,
+    python_path: tuple[Path, ...],
+    log: Path,
+    script: str = "worker.py",
+    watcher: Watcher | None = None,
 ) -> Measurement:
     """Run one job in a separate process.
 
     Args:
         job: the argument of the script, or that argument as JSON.
         script: name of the script next to ``run.py`` that runs the job.
+        watcher: observes the timed part; necessary if the job is sampled.
 
     Raises:
         MeasuredProcessError: the process ended before the end of the timed part.
@@ -55,28 +74,33 @@ def measure(
     with log.open("w") as log_file:
         process = subprocess.Popen(
             [sys.executable, str(path), argument],
+            stdin=subprocess.PIPE if watcher is not None else None,
             stdout=subprocess.PIPE,
             stderr=log_file,
             text=True,
             env=environment,
         )
         try:
-            return _watch(process, log)
+            return _watch(process, log, watcher)
         finally:
             _end(process)
 
 
-def _watch(process: subprocess.Popen[str], log: Path) -> Measurement:
+def _watch(process: subprocess.Popen[str], log: Path, watcher: Watcher | None) -> Measurement:
     sampler = _Sampler(process.pid)
     end: Event | None = None
     assert process.stdout is not None
     for line in process.stdout:
         event = parse_event(line)
-        if event is not None and event.kind == BEGIN:
+        if event is None:
+            continue
+        if event.kind == BEGIN:
             sampler.start()
-        if event is not None and event.kind == END:
+        if event.kind == END:
             end = event
             sampler.stop()
+        if watcher is not None:
+            _notify(watcher, event.kind, process)
     exit_code = process.wait()
     sampler.stop()
     if end is None or exit_code != 0:
@@ -90,6 +114,18 @@ def _watch(process: subprocess.Popen[str], log: Path) -> Measurement:
         peak_memory_bytes=sampler.peak_bytes,
         cpu_seconds=sampler.cpu_seconds,
     )
+
+
+def _notify(watcher: Watcher, kind: str, process: subprocess.Popen[str]) -> None:
+    if kind == READY:
+        watcher.ready(process.pid)
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    elif kind == BEGIN:
+        watcher.begin(process.pid)
+    elif kind == END:
+        watcher.end(process.pid)
 
 
 class _Sampler:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
+from bench.figures import Target
 from bench.scenarios import SCENARIOS, UPSERT_BY_RECORD_INDEX, Scenario, System
 
 ENABLE = "hoodie.metadata.enable"
@@ -67,21 +68,17 @@ class Figure:
 
     Attributes:
         of: calculates the ratio from the seconds of each write of each variant.
-        at_least: whether the target is a minimum. If False, the target is a maximum.
         is_of_whole: whether the ratio compares whole scenarios, not single writes.
     """
 
     name: str
     of: Callable[[Writes], float]
-    target: float | None
-    at_least: bool = False
+    target: Target | None
     is_of_whole: bool = True
 
     def is_reached(self, value: float) -> bool | None:
         """Return whether the target is reached; None if there is no target."""
-        if self.target is None:
-            return None
-        return value >= self.target if self.at_least else value <= self.target
+        return None if self.target is None else self.target.is_reached(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,10 +182,10 @@ def _against_best_index(writes: Writes) -> float:
 
 
 def _faster(target: float, ours: Variant = OURS, hudi: Variant = HUDI) -> Figure:
-    return Figure(name="Hudi's time / ours", of=_speed(ours, hudi), target=target, at_least=True)
+    return Figure(name="Hudi's time / ours", of=_speed(ours, hudi), target=Target(target, at_least=True))
 
 
-_COST = Figure(name="time with metadata table / without", of=_cost, target=1.08)
+_COST = Figure(name="time with metadata table / without", of=_cost, target=Target(1.08))
 _BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 _THREE = (OURS, WITHOUT, HUDI)
 
@@ -200,8 +197,18 @@ CASES = (
         variants=_THREE,
         figures=(
             _faster(4.0),
-            Figure(name="slowest commit / the same without", of=_worst_commit, target=1.3, is_of_whole=False),
-            Figure(name="twentieth commit / second commit", of=_growth(OURS), target=1.2, is_of_whole=False),
+            Figure(
+                name="slowest commit / the same without",
+                of=_worst_commit,
+                target=Target(1.3),
+                is_of_whole=False,
+            ),
+            Figure(
+                name="twentieth commit / second commit",
+                of=_growth(OURS),
+                target=Target(1.2),
+                is_of_whole=False,
+            ),
             Figure(
                 name="the same without metadata table", of=_growth(WITHOUT), target=None, is_of_whole=False
             ),
@@ -212,7 +219,7 @@ CASES = (
         variants=(BY_RECORD_INDEX, *BY_OTHER_INDEXES, HUDI_BY_RECORD_INDEX),
         figures=(
             _faster(5.0, BY_RECORD_INDEX, HUDI_BY_RECORD_INDEX),
-            Figure(name="time / time of the best other index", of=_against_best_index, target=1.2),
+            Figure(name="time / time of the best other index", of=_against_best_index, target=Target(1.2)),
         ),
         prepared=True,
     ),

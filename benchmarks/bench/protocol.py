@@ -6,13 +6,17 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 _PREFIX = "@bench "
+READY = "ready"
 BEGIN = "begin"
 END = "end"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Message that the timed part began, or ended after ``seconds``. ``write_seconds`` has one number per write."""
+    """Message that the timed part began, or ended after ``seconds``. ``write_seconds`` has one number per write.
+
+    `READY` means that the process waits for a line on its standard input before it begins with the timed part.
+    """
 
     kind: str
     seconds: float = 0.0
@@ -43,6 +47,9 @@ class Job:
         scratch: folder for the warm-up table and for shuffle files.
         prepares: whether the process only creates the table that a service starts from.
         options: options of every write and service, added to those that the system always gets.
+        profile: folder for the sampled stacks of the JVM; empty if the process is not sampled.
+        profiler_jar: path of the jar of async-profiler; empty if the process is not sampled.
+        profile_rate: samples per second of processor time.
     """
 
     system: str
@@ -54,6 +61,9 @@ class Job:
     driver_memory: str
     prepares: bool = False
     options: dict[str, str] = field(default_factory=dict)
+    profile: str = ""
+    profiler_jar: str = ""
+    profile_rate: int = 0
 
     def to_json(self) -> str:
         texts = {key: str(value) for key, value in asdict(self).items()}
@@ -64,5 +74,9 @@ class Job:
         document = json.loads(text)
         for key in ("inputs", "table", "scratch"):
             document[key] = Path(document[key])
-        typed = {"cores": int(document["cores"]), "prepares": document["prepares"] == "True"}
+        typed = {
+            "cores": int(document["cores"]),
+            "prepares": document["prepares"] == "True",
+            "profile_rate": int(document["profile_rate"]),
+        }
         return cls(**{**document, **typed})

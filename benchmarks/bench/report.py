@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bench.figures import VERDICTS
 from bench.results import Ratio, Result
 from bench.scenarios import SCENARIOS, System
 
@@ -59,4 +60,4 @@ def _target(ratio: Ratio) -> str:
 
 
 def _verdict(ratio: Ratio) -> str:
-    return {True: "reached", False: "NOT REACHED", None: ""}[ratio.is_reached]
+    return VERDICTS[ratio.is_reached]

@@ -5,11 +5,11 @@ import os
 import platform
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median
 
+from bench.program import write_document
 from bench.scenarios import Operation, Scenario, System
 from bench.sessions import DELTA_PACKAGE, HUDI_PACKAGE
 
@@ -102,26 +102,24 @@ def write_results(
     path: Path, scale: float, settings: dict[str, str], results: Sequence[Result], found: Sequence[Ratio]
 ) -> None:
     """Write the run as one JSON document."""
-    document = {
-        "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "scale": scale,
-        "settings": settings,
-        "machine": {
+    write_document(
+        path,
+        scale,
+        settings=settings,
+        machine={
             "cores": os.cpu_count(),
             "platform": platform.platform(),
             "python": platform.python_version(),
         },
-        "versions": {
+        versions={
             "pyspark": version("pyspark"),
             "pyarrow": version("pyarrow"),
             "hudi": HUDI_PACKAGE,
             "delta": DELTA_PACKAGE,
         },
-        "results": [asdict(result) for result in results],
-        "ratios": [{**asdict(ratio), "reached": ratio.is_reached} for ratio in found],
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document, indent=1))
+        results=[asdict(result) for result in results],
+        ratios=[{**asdict(ratio), "reached": ratio.is_reached} for ratio in found],
+    )
 
 
 def read_results(path: Path) -> list[Result]:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from bench.profiling.samplers import session_settings
 from bench.scenarios import System
 
 HUDI_PACKAGE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
@@ -23,11 +24,13 @@ class SessionOptions:
         cores: worker threads of the local master.
         driver_memory: heap of the JVM, in Spark's notation (``4g``); Python workers use additional memory.
         local_folder: folder for shuffle files.
+        profiler_jar: path of the jar of async-profiler; empty if the JVM is not sampled.
     """
 
     cores: int = 2
     driver_memory: str = "4g"
     local_folder: Path
+    profiler_jar: str = ""
 
 
 def open_session(system: System, options: SessionOptions) -> SparkSession:
@@ -46,7 +49,7 @@ def open_session(system: System, options: SessionOptions) -> SparkSession:
         "spark.sql.shuffle.partitions": "8",
     }
     builder = SparkSession.builder
-    for key, value in {**settings, **_settings_of(system)}.items():
+    for key, value in {**settings, **session_settings(options.profiler_jar), **_settings_of(system)}.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fastavro
 import pytest
+from acceptance_rules import OURS, TOUCHING, every_oracle, every_version
 
 from hudi_table_services.errors import InstantVanishedError, PendingPlanError
 from judges import hudi_rs
@@ -19,7 +20,6 @@ from judges.interruption import just_before_completion
 from judges.oracle import (
     ONLY_NEWEST_SAMPLED,
     ONLY_OLDEST_SAMPLED,
-    SAMPLED_ORACLES,
     V6,
     V6_OLD,
     V8,
@@ -41,11 +41,6 @@ from judges.table_files import (
     timeline_folder,
 )
 
-every_oracle = pytest.mark.parametrize("oracle", SAMPLED_ORACLES)
-every_version = pytest.mark.parametrize("version", [6, 8, 9])
-
-OURS = merged({}, OUR_ROWS)
-TOUCHING = some_rows([0, 1], 2)
 SECOND = some_rows(range(30, 50), 3)
 
 

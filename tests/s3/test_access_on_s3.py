@@ -2,12 +2,16 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from hudi_table_services.contract.health import HealthRequest
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import StoragePermissionError
+from hudi_table_services.jobs.change_source import check_load
 from hudi_table_services.jobs.health.table_health import table_health
+from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -87,3 +91,26 @@ def test_a_job_without_a_key_sends_no_signatures(moto: S3, is_anonymous: bool) -
     assert read_state(table) != before
     assert seen.signed == (0 if is_anonymous else seen.count)
     assert seen.count > 10
+
+
+def test_the_source_of_a_load_can_have_settings_of_its_own(moto: S3, tmp_path: Path) -> None:
+    seen = Signed()
+    source = a_table(TableVersion.V9, storage=open_storage(moto.new_table(), moto.options))
+    source.commit(FileGroupId("a", "f1"))
+    with disturbing(moto.endpoint, seen, SIGNATURE) as endpoint:
+
+        def check(own: Mapping[str, str] | None) -> None:
+            spec = SourceSpec(table=source.storage.uri, storage_options=own)
+            request = UpsertRequest(
+                base_path=str(tmp_path / "target"),
+                table_name="t",
+                record_key=("k",),
+                source=spec,
+                storage_options=moto.at(endpoint).options,
+            )
+            assert check_load(request, spec) is None
+
+        check(moto.options)
+        assert seen.count == 0
+        check(None)
+        assert seen.count > 0

@@ -15,6 +15,7 @@ from hudi_table_services.storage.locks.heartbeat import is_heartbeat_alive
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.storage.pending_plans import is_pending_row_write
 from hudi_table_services.storage.request_identity import belongs_to
+from hudi_table_services.tables.request_lookup import refuse_running_load
 from hudi_table_services.tables.table import TableAccess
 
 _LOG = logging.getLogger(__name__)
@@ -28,7 +29,7 @@ _WORDS = {
 
 
 def clear_pending_writes(
-    table: TableAccess, lock: TableLock, request_id: str, policy: FailedWritesPolicy
+    table: TableAccess, lock: TableLock, request_id: str, policy: FailedWritesPolicy, load_id: str = ""
 ) -> tuple[Instant, ...]:
     """Roll back pending writes whose writers are dead. Returns the writes that were rolled back.
 
@@ -36,12 +37,20 @@ def clear_pending_writes(
     in addition to this job. For other writes, the policy decides. Under EAGER and LAZY, a job rolls back every
     write without a fresh heartbeat. Under NEVER, it rolls back no other write. Pending plans of table services are
     never changed.
+
+    Args:
+        load_id: if this job is a load of changes, the id that its caller chose (see `LOAD_REQUEST_KEY`). Several loads
+            have the same `request_id`, so a write of another caller is rolled back only if its writer is dead.
+
+    Raises:
+        CommitConflictError: a load of another caller, whose writer is alive, has the same request id.
     """
     cleared: tuple[Instant, ...] = ()
     if table.load_timeline().pending:
         with lock:
             timeline = table.load_timeline()
             finish_pending_rollbacks(table, timeline)
+            refuse_running_load(table, timeline, request_id, load_id)
             cleared = _clear(table, timeline, request_id, policy)
     remove_traces_of_finished_writes(table)
     return cleared

@@ -122,6 +122,11 @@ class JsonDocument:
                 raise self._wrong(f"{name}.{key}", item, "a string")
         return value
 
+    def optional_text_map(self, name: str) -> dict[str, str] | None:
+        if self._fields[name] is None:
+            return self._fields.pop(name)  # type: ignore[return-value]  # None
+        return self.text_map(name)
+
     def optional_part(self, name: str) -> "JsonDocument | None":
         """Return an object within the document. The caller must also call `finish` of the returned object."""
         value = self._fields.pop(name)
@@ -157,6 +162,7 @@ _READERS: dict[object, Callable[[JsonDocument, str], object]] = {
     int | None: JsonDocument.optional_whole_number,
     tuple[str, ...]: JsonDocument.texts,
     Mapping[str, str]: JsonDocument.text_map,
+    Mapping[str, str] | None: JsonDocument.optional_text_map,
 }
 
 

@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import ClassVar, TypeVar
 
 from hudi_table_services.contract.json_document import (
@@ -80,6 +80,15 @@ class JobRequest:
 
     def _name_in_options(self) -> str:
         return next((self.options[key] for key in _TABLE_NAME_OPTIONS if self.options.get(key)), "")
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether the document of the request may contain credentials of an object store."""
+        return bool(self.storage_options)
+
+    def without_credentials(self) -> "JobRequest":
+        """Return the request without settings of object stores."""
+        return replace(self, storage_options={})
 
     @property
     def can_be_repeated(self) -> bool:

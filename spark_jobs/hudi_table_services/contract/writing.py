@@ -1,7 +1,7 @@
 """Request of the write job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import ClassVar
 from urllib.parse import unquote, urlsplit
@@ -65,6 +65,8 @@ class SourceSpec:
         begin: read the table again from this point in time, exclusive, or from ``earliest``. Empty to continue from
             the position of the target.
         first_begin: point in time, exclusive, from which the first load reads. Empty to begin with the whole table.
+        storage_options: credentials and endpoints of the object store of `table`; None for those of the target. They
+            are never logged or shown.
 
     Raises:
         InvalidRequestError: the source has neither path, options nor table; a field belongs to another kind of source;
@@ -80,12 +82,13 @@ class SourceSpec:
     chain: str = ""
     begin: str = ""
     first_begin: str = ""
+    storage_options: Mapping[str, str] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.table:
             self._complete_table_source()
             return
-        if given := [name for name in _OF_TABLES if getattr(self, name)]:
+        if given := [name for name in _OF_TABLES if getattr(self, name) not in ("", None)]:
             raise InvalidRequestError(
                 f"The field {given[0]!r} of the source belongs to a Hudi table, but the source names no table.",
                 hint="Give the base path of the table with --source-table.",
@@ -113,7 +116,7 @@ class SourceSpec:
         object.__setattr__(self, "chain", self.chain.strip() or _location(self.table))
 
 
-_OF_TABLES = ("mode", "chain", "begin", "first_begin")
+_OF_TABLES = ("mode", "chain", "begin", "first_begin", "storage_options")
 """Fields of `SourceSpec` that have a meaning only for a Hudi table."""
 
 
@@ -215,6 +218,15 @@ class UpsertRequest(JobRequest):
     @property
     def work(self) -> str:
         return self.operation
+
+    @property
+    def has_credentials(self) -> bool:
+        return bool(self.storage_options or (self.source is not None and self.source.storage_options))
+
+    def without_credentials(self) -> "UpsertRequest":
+        """Return the request without settings of object stores."""
+        source = self.source and replace(self.source, storage_options=None)
+        return replace(self, storage_options={}, source=source)
 
 
 def refuse_as_load(request: UpsertRequest, begin: str, operation: str = "") -> None:

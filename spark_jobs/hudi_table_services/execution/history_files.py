@@ -28,29 +28,39 @@ _AVRO_SCHEMA = (
     f'{{"name":"action","type":{_TEXT}}},{{"name":"metadata","type":{_BYTES}}},{{"name":"plan","type":{_BYTES}}},'
     '{"name":"version","type":"int","default":1}]}'
 )
+ENTRIES_OF_A_ROW_GROUP = 256
+"""A merged file can contain thousands of entries, and each of them can contain the metadata of hundreds of files. Small
+row groups avoid a second copy of all entries while the file is written."""
+
 _FOOTER = {"parquet.avro.schema": _AVRO_SCHEMA, "writer.model.name": "avro"}
 
 
 def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
-    """Encode entries as one file, sorted by requested time, as Hudi sorts them."""
-    rows = [
-        {
-            "instantTime": entry.requested_time,
-            "completionTime": entry.completion_time,
-            "action": entry.action,
-            "metadata": entry.metadata,
-            "plan": entry.plan,
-            "version": 1,
-        }
-        for entry in sorted(entries, key=lambda entry: entry.requested_time)
-    ]
+    """Encode entries as one file, sorted by requested time, as Hudi sorts them.
+
+    At most `ENTRIES_OF_A_ROW_GROUP` entries are in the memory of Arrow at once.
+    """
+    ordered = sorted(entries, key=lambda entry: entry.requested_time)
     sink = io.BytesIO()
     # Every codec compresses this file well, because each instant repeats its Avro schema. Hudi uses gzip.
     options: dict[str, Any] = {"compression": "gzip", "use_dictionary": False, "store_schema": False}
     with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
-        writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
+        for start in range(0, max(1, len(ordered)), ENTRIES_OF_A_ROW_GROUP):
+            rows = [_row(entry) for entry in ordered[start : start + ENTRIES_OF_A_ROW_GROUP]]
+            writer.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA))
         writer.add_key_value_metadata(_FOOTER)
     return sink.getvalue()
+
+
+def _row(entry: HistoryEntry) -> dict[str, Any]:
+    return {
+        "instantTime": entry.requested_time,
+        "completionTime": entry.completion_time,
+        "action": entry.action,
+        "metadata": entry.metadata,
+        "plan": entry.plan,
+        "version": 1,
+    }
 
 
 def decode_history(data: bytes) -> tuple[HistoryEntry, ...]:

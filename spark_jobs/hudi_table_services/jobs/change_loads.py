@@ -204,10 +204,11 @@ def _load(
         if changes.rows is None:
             return nothing_new(request, source, start, changes.waits_for)
         result = _write(spark, request, source, start, changes)
-        if not request.can_be_repeated:
-            return result
-        if not result.reused:
+        if request.can_be_repeated and not result.reused:
             return replace(result, request_id=request.request_id)
+        # The commit of another load answers a caller without request id, unless the caller wants another begin.
+        if not result.reused or not (request.can_be_repeated or source.begin.strip()):
+            return result
         _LOG.info("Another load has committed this window; continuing from its position.")
     raise too_many_parallel_loads(source)
 

@@ -32,7 +32,7 @@ from hudi_table_services.tables.reading.change_positions import (
 from hudi_table_services.tables.reading.change_scan import plan_changes
 from hudi_table_services.tables.reading.points_in_time import window_bound
 from hudi_table_services.tables.reading.visible_state import IncompleteState
-from hudi_table_services.tables.request_lookup import find_completed_anywhere
+from hudi_table_services.tables.request_lookup import find_completed_anywhere, refuse_running_load
 from hudi_table_services.tables.table import TableAccess
 
 _WHOLE_SOURCE = (
@@ -76,14 +76,18 @@ class ChangeSource:
 
     @classmethod
     def of(cls, spec: SourceSpec, storage_options: Mapping[str, str]) -> "ChangeSource":
-        """Return the source that a request describes."""
+        """Return the source that a request describes.
+
+        Args:
+            storage_options: the settings of the target, which also apply to the source unless it has its own settings.
+        """
         return cls(
             base_path=spec.table,
             chain=spec.chain,
             begin=spec.begin,
             first_begin=spec.first_begin,
             options=spec.options,
-            storage_options=storage_options,
+            storage_options=storage_options if spec.storage_options is None else spec.storage_options,
         )
 
 
@@ -94,7 +98,8 @@ class LoadStart:
     Attributes:
         position: the position that the target stores; None before the first load of the chain.
         begin: the point in time, exclusive, from which the load reads.
-        identity: the request id of all loads that have this position and this begin. At most one of them commits.
+        identity: the request id of all loads that have this position, whatever their begin is. At most one of them
+            commits.
     """
 
     position: ChainPosition | None
@@ -112,9 +117,8 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
     """
     position = _position(request, source)
     begin = source.begin.strip() or (position.time if position is not None else source.first_begin.strip())
-    start = LoadStart(
-        position=position, begin=begin or EARLIEST, identity=_identity(source.chain, position, begin)
-    )
+    identity = _identity(source.chain, position)
+    start = LoadStart(position=position, begin=begin or EARLIEST, identity=identity)
     _check_start(request, source, start)
     return start
 
@@ -151,6 +155,14 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
         group_columns(request, config)
     source = ChangeSource.of(spec, request.storage_options)
     start = start_of(request, source)
+    if config is not None:
+        table = TableAccess(storage=target, clock=SystemClock(), config=config)
+        refuse_running_load(
+            table,
+            table.load_timeline(),
+            start.identity,
+            request.request_id if request.can_be_repeated else "",
+        )
     with explained(request, source, start):
         storage = open_storage(source.base_path, source.storage_options)
         scan = plan_changes(
@@ -293,11 +305,16 @@ def _position(request: UpsertRequest, source: ChangeSource) -> ChainPosition | N
     return find_position(table, source.chain) if table is not None else None
 
 
-def _identity(chain: str, position: ChainPosition | None, begin: str) -> str:
-    """Return the request id of all loads with this begin that found this position in the same commit of the target."""
+def _identity(chain: str, position: ChainPosition | None) -> str:
+    """Return the request id of all loads that found this position in the same commit of the target.
+
+    The begin of a load is not part of the id. So if a load reads an earlier window again while another load continues
+    from the position, only one of them commits. The other load would store an older state of rows.
+    """
     known = (position.time, position.instant.requested_time) if position is not None else ("", "")
-    digest = hashlib.sha256("\n".join((chain, *known, begin or EARLIEST)).encode()).hexdigest()[:16]
-    return f"changes/{chain}/{begin or EARLIEST}/{digest}"
+    place = known[0] or EARLIEST
+    digest = hashlib.sha256("\n".join((chain, *known, place)).encode()).hexdigest()[:16]
+    return f"changes/{chain}/{place}/{digest}"
 
 
 def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart) -> None:

@@ -33,8 +33,14 @@ lost, the count is too small, and the hashes of keys select other file groups.
 
 def request_ids_in(extra_metadata: Mapping[str, str]) -> tuple[str, ...]:
     """Return the request ids of a commit: first the id that the caller of a load of changes chose, if there is one."""
-    chosen = [value for key, value in extra_metadata.items() if key.endswith(LOAD_REQUEST_KEY)]
-    return (*chosen, *(value for key, value in extra_metadata.items() if key == REQUEST_ID_KEY))
+    chosen = load_id_in(extra_metadata)
+    own = tuple(value for key, value in extra_metadata.items() if key == REQUEST_ID_KEY)
+    return (chosen, *own) if chosen else own
+
+
+def load_id_in(extra_metadata: Mapping[str, str]) -> str:
+    """Return the id that the caller of a load of changes chose; empty if there is none."""
+    return next((value for key, value in extra_metadata.items() if key.endswith(LOAD_REQUEST_KEY)), "")
 
 
 class WriteOperation(str, Enum):

@@ -21,8 +21,8 @@ class ChangedGroups:
 
     Attributes:
         keys: the values of the group columns, each group once. A group is contained if the window added, changed or
-            deleted one of its rows, or moved a row into or out of the group. Groups with a null in a group column are
-            left out.
+            deleted one of its rows, or moved a row into or out of the group. Groups with null or NaN in a group
+            column are left out.
         rows: all rows of these groups, as of the end of the window. A group whose rows were all deleted has no rows.
         until: the begin of the next window.
         commit_count: number of commits in the window.

@@ -62,6 +62,7 @@ _SOURCE = {
     "source_chain": "chain",
     "source_begin": "begin",
     "source_first_begin": "first_begin",
+    "source_storage_options": "storage_options",
 }
 """Maps the name of each flag's value to a field of `SourceSpec`."""
 
@@ -175,6 +176,14 @@ def _add_chain_flags(group: argparse._ArgumentGroup) -> None:
         "--source-first-begin",
         metavar="TIME",
         help="time from which the first load reads, exclusive; default: the whole table",
+    )
+    add(
+        "--source-storage-option",
+        action=PairsAction,
+        dest="source_storage_options",
+        metavar="K=V",
+        help="option of the object store of the source table; repeatable; default: the options --storage-option. Pass "
+        "secrets in the request document or the environment",
     )
 
 

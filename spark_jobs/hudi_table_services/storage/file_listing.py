@@ -12,6 +12,10 @@ from hudi_table_services.storage.stores.storage import BY_PATH, FolderListing, S
 _FIRST_BATCH = 8 * READ_THREADS
 """Number of folders whose listings show how quickly the storage responds."""
 
+SLOW_THREADS = 4 * READ_THREADS
+"""Number of folders that are listed at the same time if the storage makes them wait. With this number, a table of 5,000
+partitions takes 4.7 seconds instead of 19 if each request takes 30 milliseconds."""
+
 _QUICK_SECONDS_PER_ENTRY = 50e-6
 """A local disk needs about 5 microseconds per file. Each request to another machine needs at least 200."""
 
@@ -52,7 +56,7 @@ def list_folders(storage: Storage) -> Mapping[str, tuple[StoredObject, ...]]:
 
 
 def _list_each(storage: Storage, folders: Sequence[str]) -> Iterator[tuple[str, FolderListing]]:
-    """List folders, in threads unless the storage responds at once.
+    """List folders, in threads unless the storage responds at once. The first batch shows how quickly it responds.
 
     Threads that never wait for the storage only take turns, because they share the interpreter. On a local disk, one
     thread lists a table of 100,000 file slices in half of the time of eight threads.
@@ -64,7 +68,7 @@ def _list_each(storage: Storage, folders: Sequence[str]) -> Iterator[tuple[str, 
         listings = map_in_parallel(storage.list_folder, folders[begin:end], threads=threads)
         seconds = time.perf_counter() - started
         entries = sum(1 + len(listing.files) + len(listing.folders) for listing in listings)
-        threads = 1 if seconds < _QUICK_SECONDS_PER_ENTRY * entries else READ_THREADS
+        threads = 1 if seconds < _QUICK_SECONDS_PER_ENTRY * entries else SLOW_THREADS
         yield from zip(folders[begin:end], listings, strict=True)
 
 

@@ -37,6 +37,16 @@ def belongs_to(store: TimelineStore, storage: Storage, instant: Instant, request
     return read_heartbeat_owner(storage, instant.requested_time) == request_id
 
 
+def load_of(store: TimelineStore, instant: Instant, request_id: str) -> str:
+    """Return the id that the caller of a pending load of changes chose; empty for writes of other requests.
+
+    The result is also empty if the caller chose no id, or if the write has no inflight file yet.
+    """
+    metadata = _metadata(store, instant) if instant.state is InstantState.INFLIGHT else None
+    ids = request_ids_in(metadata.extra_metadata) if metadata is not None else ()
+    return ids[0] if len(ids) > 1 and request_id in ids else ""
+
+
 def _metadata(store: TimelineStore, instant: Instant) -> CommitMetadata | None:
     """Metadata of an instant; None if its file is empty or was just archived."""
     try:

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -91,7 +91,25 @@ class ArchivedTimeline:
         Raises:
             CorruptTableError, UnsupportedTableError: see `writes`.
         """
-        return any(write.instant.visible_from == time for write in self._completed_since(time))
+        is_version_6 = self.config.table_version.layout is TimelineLayout.V1
+        # In version 6, a write becomes visible at its requested time, which its archive file contains as text.
+        writes = self.newest_with(time) if is_version_6 else self._completed_since(time)
+        return any(write.instant.visible_from == time for write in writes)
+
+    def newest_with(self, text: str) -> Iterator[ArchivedWrite]:
+        """Yield at least the archived writes whose metadata contains a text, newest requested time first.
+
+        Older archive files are read only if the caller goes on.
+
+        Raises:
+            CorruptTableError, UnsupportedTableError: see `writes`.
+        """
+        archive = self._archive()
+        undone: Collection[str] | None = None
+        for write in archive.find(text) if archive is not None else ():
+            undone = undone_by(self._table, self._table.load_timeline()) if undone is None else undone
+            if _is_kept(write, undone):
+                yield write
 
     def _completed_since(self, time: str) -> tuple[ArchivedWrite, ...]:
         """Return at least the archived writes that became visible at an instant time or later, oldest first."""
@@ -150,12 +168,7 @@ class ArchivedTimeline:
         if not writes:
             return ()
         undone = undone_by(self._table, self._table.load_timeline())
-        return tuple(
-            write
-            for write in writes
-            if write.instant.requested_time not in undone
-            or write.metadata.operation_type is WriteOperation.CLUSTER
-        )
+        return tuple(write for write in writes if _is_kept(write, undone))
 
     @property
     def _table(self) -> TableAccess:
@@ -171,6 +184,12 @@ class ArchivedTimeline:
         if self.config.table_version.layout is TimelineLayout.V1:
             return ArchiveLogStore(self.storage, self.config)
         return history_store(self.storage, self.config)
+
+
+def _is_kept(write: ArchivedWrite, undone: Collection[str]) -> bool:
+    """See `ArchivedTimeline._without_undone`."""
+    is_undone = write.instant.requested_time in undone
+    return not is_undone or write.metadata.operation_type is WriteOperation.CLUSTER
 
 
 def archived_completions(

@@ -1,11 +1,12 @@
-"""Find the completed write of a request, on the active timeline or in the archive."""
+"""Find the completed write of a request, on the active timeline or in the archive, and running loads of changes."""
 
 from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata
-from hudi_table_services.storage.request_identity import find_completed
+from hudi_table_services.storage.locks.heartbeat import is_heartbeat_alive
+from hudi_table_services.storage.request_identity import find_completed, load_of
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
@@ -53,3 +54,27 @@ def refuse_second_write(
             f"Another attempt of request {request_id} completed {found[0].requested_time} during this attempt.",
             hint="Nothing was committed a second time; running the request again returns that commit.",
         )
+
+
+def refuse_running_load(table: TableAccess, timeline: Timeline, request_id: str, load_id: str) -> None:
+    """Refuse a load of changes while another caller's load from the same position is running.
+
+    Without `load_id`, nothing is refused, because the two callers cannot be distinguished.
+
+    Args:
+        request_id: the id of all loads from this position.
+        load_id: the id that the caller of this load chose (see `LOAD_REQUEST_KEY`).
+
+    Raises:
+        CommitConflictError: the write of the other load is pending, and its writer is alive.
+    """
+    for instant in timeline.pending if load_id else ():
+        other = load_of(table.timeline_store, instant, request_id)
+        if other not in ("", load_id) and is_heartbeat_alive(
+            table.storage, instant.requested_time, table.clock
+        ):
+            raise CommitConflictError(
+                f"The write {instant.requested_time} of the request {other} loads the same changes at the moment.",
+                hint="Nothing is lost. Run this load again when the other load has ended, or let the loads take turns. "
+                "If the writer of the other load has died, wait two minutes.",
+            )

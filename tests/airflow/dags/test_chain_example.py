@@ -1,6 +1,5 @@
 """The example ``airport_delays`` on real Spark, judged by a full computation of both derived tables."""
 
-import shutil
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
@@ -14,7 +13,6 @@ from demo_support.quick_spark import SETTINGS, jvm_flags
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
 from judges.hudi_rs import read_snapshot
 
-EXAMPLE = Path(__file__).parents[3] / "dags_examples" / "airport_delays.py"
 QUICK = {**SETTINGS, "spark.driver.extraJavaOptions": jvm_flags()}
 KEY = ("flight_date", "carrier", "flight", "origin")
 NAMES = (*KEY, "dest", "dep_delay")
@@ -38,21 +36,11 @@ def expected_delays(clean: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
 
 @pytest.mark.thorough
 def test_corrections_and_deletes_flow_through_both_tables(
-    run_dag: Callable[..., Any],
-    connections: Callable[..., None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run_dag: Callable[..., Any], example: Callable[[str], Any], tmp_path: Path
 ) -> None:
     from airflow.sdk import DAG
 
-    from support.airflow.airflow_versions import DagBag
-
-    connections("spark_default", conn_type="spark", host="local[2]")
-    monkeypatch.setenv("HUDI_EXAMPLES_FOLDER", str(tmp_path))
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    bag = DagBag(str(shutil.copy(EXAMPLE, tmp_path)))
-    assert bag.import_errors == {}
-    chain = bag.dags["airport_delays"]
+    chain = example("airport_delays")
 
     def write(name: str, rows: list[Flight], operation: str = "upsert") -> None:
         types = (pa.date32(), pa.string(), pa.int64(), pa.string(), pa.string(), pa.int64())

@@ -1,6 +1,5 @@
 """Examples that write rows can be backfilled from the UI, and no backfill damages their tables."""
 
-import shutil
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -152,20 +151,10 @@ def test_a_run_without_an_interval_is_refused_with_a_hint(dags: dict[str, Any], 
 
 @pytest.mark.thorough
 def test_a_run_loads_its_day_with_the_values_of_the_trigger_form(
-    airflow_db: None,
-    run_dag: Callable[..., Any],
-    connections: Callable[..., None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run_dag: Callable[..., Any], example: Callable[[str], Any], tmp_path: Path
 ) -> None:
     """`first_table` on real Spark loads only the day of its run from a landing folder with two days."""
-    from support.airflow.airflow_versions import DagBag
-
-    connections("spark_default", conn_type="spark", host="local[2]")
-    monkeypatch.setenv("HUDI_EXAMPLES_FOLDER", str(tmp_path))
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    bag = DagBag(str(shutil.copy(EXAMPLES / "first_table.py", tmp_path)))
-    dag = bag.dags["first_table"]
+    dag = example("first_table")
     for day in (1, 2):
         folder = tmp_path / "elsewhere" / f"2026-01-{day:02d}"
         folder.mkdir(parents=True)

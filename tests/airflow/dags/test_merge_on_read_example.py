@@ -1,6 +1,5 @@
 """The example ``flights_merge_on_read`` on real Spark: loads write log files, and every second load is compacted."""
 
-import shutil
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -12,8 +11,6 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from hudi_table_services.model.instant import Action
 from judges.hudi_rs import read_snapshot
 
-EXAMPLE = Path(__file__).parents[3] / "dags_examples" / "flights_merge_on_read.py"
-
 
 def day(number: int) -> datetime:
     return datetime(2013, 1, number, tzinfo=timezone.utc)
@@ -21,27 +18,16 @@ def day(number: int) -> datetime:
 
 @pytest.mark.thorough
 def test_days_are_loaded_in_any_order_and_compacted_after_two_commits(
-    run_dag: Callable[..., Any],
-    connections: Callable[..., None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    run_dag: Callable[..., Any], example: Callable[[str], Any], tmp_path: Path
 ) -> None:
-    from support.airflow.airflow_versions import DagBag
-
-    connections("spark_default", conn_type="spark", host="local[2]")
-    monkeypatch.setenv("HUDI_EXAMPLES_FOLDER", str(tmp_path))
-    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    bag = DagBag(str(shutil.copy(EXAMPLE, tmp_path)))
-    assert bag.import_errors == {}
+    dag = example("flights_merge_on_read")
     states, hook = [], HudiHook(str(tmp_path / "flights_merge_on_read"))
     for number in (
         3,
         2,
         4,
     ):  # a run ends when its data interval ends, so the logical date is the following day
-        done = run_dag(
-            bag.dags["flights_merge_on_read"], logical_date=day(number + 1), run_conf={"every_n_commits": 2}
-        )
+        done = run_dag(dag, logical_date=day(number + 1), run_conf={"every_n_commits": 2})
         assert done.state == "success"
         states.append({ti.task_id: str(ti.state) for ti in done.get_task_instances()}["compact"])
         if number == 2:

@@ -1,5 +1,6 @@
 """Incremental windows return every commit once. A window that begins before archived commits is refused."""
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,15 @@ from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.file_group import FileGroupId
+from hudi_table_services.model.instant import Instant
+from hudi_table_services.model.reading.query import HolesPolicy
+from hudi_table_services.model.reading.stream import BatchLimits
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.reading.stream_positions import BEFORE_ALL_COMMITS, next_position
 from support.archived_tables import SMALL_LIMITS
 from support.small_tables import SmallTable
-from support.undone_tables import finished
+from support.undone_tables import finished, planned
 
 GROUP = FileGroupId("city=a", "a-0")
 
@@ -50,6 +55,38 @@ def test_a_write_that_began_early_and_completed_late_is_in_a_later_window(table:
     rest = hook.incremental_window(after=early.until)
     seen = [i.requested_time for window in (early, rest) for i in window.instants]
     assert sorted(seen) == sorted([slow.requested_time, fast.requested_time])
+
+
+def test_a_pending_clustering_does_not_end_a_window(table: SmallTable) -> None:
+    table.commit(GROUP)
+    planned(table)
+    later = table.commit(GROUP)
+    window = HudiHook(table.storage.base_path).incremental_window()
+    assert (window.until, window.count) == (later.visible_from, 2)
+
+
+def test_windows_end_where_batches_of_streams_end(table: SmallTable) -> None:
+    choose, hook = random.Random(7), HudiHook(table.storage.base_path)
+    after, pending, ends = "", list[Instant](), set[str]()
+    for number in range(24):
+        step = choose.choice(["commit", "begin", "finish", "plan"])
+        if step == "commit":
+            table.commit(FileGroupId("city=a", f"a-{number}"))
+        elif step == "begin":
+            pending.append(table.begin())
+        elif step == "finish" and pending:
+            slow = pending.pop(choose.randrange(len(pending)))
+            finished(table, slow, FileGroupId("city=b", f"b-{number}"))
+        elif step == "plan" and number % 3 == 0:
+            planned(table)
+        position = after or BEFORE_ALL_COMMITS
+        expected = next_position(table.storage, position, BatchLimits(), HolesPolicy.BLOCK)
+        window = hook.incremental_window(after)
+        assert (window.until or BEFORE_ALL_COMMITS) == expected
+        if choose.random() < 0.4:
+            after = window.until
+        ends.add(window.until)
+    assert len(ends) > 2
 
 
 def test_many_commits_after_a_pending_write_do_not_hide_the_commits_before_the_write(tmp_path: Path) -> None:
@@ -96,6 +133,21 @@ def test_a_window_that_begins_before_archived_commits_is_refused(table: SmallTab
         hook.incremental_window(after=first.visible_from)
     newest = hook.timeline().completed_writes[-2].visible_from
     assert hook.incremental_window(after=newest).count == 1
+
+
+def test_a_late_commit_that_was_archived_at_once_is_not_skipped(tmp_path: Path) -> None:
+    table = SmallTable(LocalStorage(str(tmp_path / "trips")), TableVersion.V9)
+    slow = table.begin()
+    for number in range(6):
+        table.commit(FileGroupId("city=a", f"a-{number}"))
+    hook = HudiHook(table.storage.base_path)
+    read = hook.incremental_window()
+    finished(table, slow, GROUP)
+    request = ArchiveRequest(base_path="/t", options=SMALL_LIMITS, min_commits=2, max_commits=3)
+    archive(request, storage=table.storage, clock=table.clock)
+    assert slow.requested_time not in {i.requested_time for i in hook.timeline().completed_writes}
+    with pytest.raises(InvalidRequestError, match=f"the latest is {slow.requested_time}"):
+        hook.incremental_window(after=read.until)
 
 
 def test_a_missing_table_raises_an_error(tmp_path: Path) -> None:

@@ -11,12 +11,16 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.incremental import change_backlog, change_positions
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.spark.job_exchange import JobExchange
 from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.tasks.identity import owner_of
 from hudi_table_services.model.write_stat import LOAD_REQUEST_KEY
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
+from support.airflow.airflow_versions import LOOKS_UP_CONNECTIONS_ANYWHERE
 from support.airflow.task_context import TaskInstance, context
 from support.spark.log_tables import LogTable, new_log_table
 
+CANARY = "canary-47c1d"
 NO_SPARK = "raise SystemExit('submitted')"
 
 
@@ -88,6 +92,38 @@ def test_a_source_table_can_be_relative_to_the_connection(
     spec = made.build_request(made.find_table().location, "r", "").source
     assert spec is not None
     assert spec.table == "s3://lake/flights"
+
+
+def test_the_source_can_have_a_connection_of_its_own(
+    load: Callable[..., UpsertWithSizingOperator], connections: Callable[..., None]
+) -> None:
+    connections("other", conn_type="aws", login="key", password=CANARY)
+    made = load(source_storage_conn_id="other")
+    before = made.build_request(TableLocation(base_path="/t"), "r", "")
+    assert before.source is not None
+    assert before.source.storage_options == {}
+    with pytest.raises(HudiTaskError, match="submitted|exit|Cannot execute") as failed:
+        made.execute(in_run(1))
+    assert CANARY not in str(failed.value)
+    request = made.build_request(TableLocation(base_path="/t"), "r", "")
+    assert request.source is not None
+    assert (request.source.storage_options or {})["aws_secret_access_key"] == CANARY
+    assert CANARY not in repr(request)
+    assert CANARY not in owner_of(in_run(1), request)
+    assert owner_of(in_run(1), request) == owner_of(in_run(1), before.without_credentials())
+    with JobExchange("", ("d", "r", "t"), {}) as exchange:
+        exchange.put_request(request)
+        assert Path(exchange.request_uri.removeprefix("file://")).stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.skipif(
+    not LOOKS_UP_CONNECTIONS_ANYWHERE, reason="Airflow 3.1 finds connections only inside of tasks"
+)
+def test_the_error_names_a_missing_connection_of_a_source(
+    load: Callable[..., UpsertWithSizingOperator],
+) -> None:
+    with pytest.raises(HudiTaskRefusedError, match=r"no connection 'none' \(source_storage_conn_id\)"):
+        load(source_storage_conn_id="none").execute(in_run(1))
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,6 @@ def test_rule_01_control_without_ranges_of_partitions_hudi_skips_partitions(rule
         assert_describes_the_table(table.base_path)
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_01_control_without_statistics_of_files_hudi_keeps_the_files(
     ruled, hudi, oracle: Oracle
@@ -165,7 +164,6 @@ def half_sizes(records: Records) -> Records:
     ]
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_13_control_hudi_reads_files_whose_listed_sizes_are_wrong(ruled, hudi, oracle: Oracle) -> None:
     """The tests of rule 1 check the sizes that the engine lists."""
@@ -273,7 +271,6 @@ def test_rule_17_indexes_that_appear_during_our_write_are_updated(
     assert found_by_hudi(hudi(oracle.release), table) == expected(merged(table.model, rows))
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_17_control_a_commit_that_leaves_an_index_out_makes_duplicates(
     ruled, hudi, oracle: Oracle

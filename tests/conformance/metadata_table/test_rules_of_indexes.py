@@ -134,7 +134,6 @@ def swap_groups(table: RuleTable, partition: str) -> None:
     second.write_bytes(one)
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_07_control_statistics_in_the_wrong_file_group_are_not_used(ruled, hudi, oracle: Oracle) -> None:
     """Hudi does not skip files without statistics. This project's check finds the file group."""
@@ -145,7 +144,6 @@ def test_rule_07_control_statistics_in_the_wrong_file_group_are_not_used(ruled, 
         assert_describes_the_table(table.base_path)
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_07_control_hudi_does_not_find_keys_in_the_wrong_file_group(ruled, hudi, oracle: Oracle) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
@@ -198,7 +196,6 @@ def test_rule_08_hudi_finds_each_key_in_our_record_index_after_deletes_and_overw
     assert_rows_equal(judge.read(base_path), merged(now, again), str(oracle))
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_08_control_hudi_cannot_write_replaced_keys_that_stay_in_the_record_index(
     ruled, hudi, engine: Engine, oracle: Oracle

@@ -131,7 +131,6 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
     assert found_by_hudi(hudi(oracle.release), table) == expected(table.before)
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_02_control_if_the_instant_is_removed_first_hudi_loses_rows(
     ruled, hudi, engine: Engine, oracle: Oracle
@@ -183,7 +182,6 @@ def test_rule_03_we_archive_no_instant_that_the_metadata_table_has_not_compacted
     assert found_by_hudi(hudi(oracle.release), table) == expected(model)
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_03_control_if_uncompacted_instants_are_archived_their_files_vanish(
     ruled, hudi, oracle: Oracle
@@ -257,7 +255,6 @@ def test_rule_05_our_compaction_leaves_pending_commits_out(
     assert found_by_hudi(judge, table) == expected(merged(table.model, rows))
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_05_control_hudi_cannot_undo_a_pending_commit_that_was_compacted(
     ruled, hudi, engine: Engine, tmp_path: Path, oracle: Oracle
@@ -288,7 +285,6 @@ def completed_file(base_path: Path, instant_time: str) -> Path:
 # ---------------------------------------------------------------- rules 11 and 12
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_11_control_hudi_ignores_blocks_of_another_instant(ruled, hudi, oracle: Oracle) -> None:
     """`log_files` finds the files of the commit by the headers of their blocks, so rule 1 tests the headers, too."""
@@ -319,7 +315,6 @@ def test_rule_12_our_commit_completes_in_the_metadata_table_first(
         assert own.name.partition("_")[2].partition(".")[0] < data.name.partition("_")[2].partition(".")[0]
 
 
-@pytest.mark.thorough
 @thorough
 def test_rule_12_control_hudi_ignores_a_commit_that_is_pending_in_the_metadata_table(
     ruled, hudi, oracle: Oracle

@@ -1,4 +1,4 @@
-"""Reads in sessions of a Spark Connect server whose workers lack the engine."""
+"""Reads and streams in sessions of a Spark Connect server whose workers lack the engine."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,3 +39,26 @@ def test_the_data_source_runs_on_the_server(session: SparkSession, table: LogTab
     register_data_source(session)
     frame = session.read.format("hudi_native").load(str(table.base_path))
     assert sorted(row["v"] for row in frame.collect()) == ["v1", "v2", "v3", "v4", "v5", "w0"]
+
+
+def test_a_stream_runs_on_the_server_and_continues_from_its_checkpoint(
+    session: SparkSession, table: LogTable, tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspark.sql.streaming.datasource", reason="Spark 4.2 is tested")
+    register_data_source(session)
+
+    def stream() -> list[tuple[str, str]]:
+        """Append the new rows to Parquet files; return all rows of these files."""
+        frame = session.readStream.format("hudi_native").load(str(table.base_path)).select("k", "v")
+        places = {"path": str(tmp_path / "rows"), "checkpointLocation": str(tmp_path / "checkpoint")}
+        query = frame.writeStream.format("parquet").options(**places).trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+        return sorted((row["k"], row["v"]) for row in session.read.parquet(places["path"]).collect())
+
+    first = [("k0", "w0"), *((f"k{i}", f"v{i}") for i in range(1, 6))]
+    assert stream() == first
+    table.write([("k1", 3, "p1", "w1"), ("k9", 3, "p1", "w9")])
+    assert stream() == sorted([*first, ("k1", "w1"), ("k9", "w9")])

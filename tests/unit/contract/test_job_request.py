@@ -65,6 +65,17 @@ def test_every_field_of_the_class_is_in_the_document() -> None:
     assert set(written["source"]) == set(SourceSpec.__slots__)
 
 
+def test_the_source_can_have_settings_of_an_object_store_of_its_own() -> None:
+    source = SourceSpec(table="s3://other/t", storage_options={"aws_secret_access_key": "hunter2"})
+    request = UpsertRequest(base_path="/t", request_id="r", source=source)
+    assert UpsertRequest.from_json(request.to_json()) == request
+    assert request.has_credentials
+    assert "hunter" not in repr(request)
+    assert "hunter" not in request.without_credentials().to_json()
+    with pytest.raises(InvalidRequestError, match="'storage_options' of the source belongs to a Hudi table"):
+        SourceSpec(path="/s", storage_options={})
+
+
 def test_secrets_are_not_in_the_repr() -> None:
     request = UpsertRequest(
         base_path="/t",

@@ -9,7 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.errors import MalformedMetadataError
-from hudi_table_services.execution.history_files import decode_history, encode_history
+from hudi_table_services.execution.history_files import (
+    ENTRIES_OF_A_ROW_GROUP,
+    decode_history,
+    encode_history,
+)
 from hudi_table_services.hudi_format.history_manifest import HistoryFile, decode_manifest, encode_manifest
 from hudi_table_services.model.archival import HistoryEntry
 
@@ -29,6 +33,25 @@ entries = st.builds(
 @given(st.lists(entries, max_size=8))
 def test_decoded_entries_equal_the_encoded_entries_in_order_of_time(written: list[HistoryEntry]) -> None:
     assert list(decode_history(encode_history(written))) == sorted(written, key=lambda e: e.requested_time)
+
+
+@pytest.mark.parametrize(
+    ("count", "row_groups"),
+    [(1, 1), (ENTRIES_OF_A_ROW_GROUP, 1), (ENTRIES_OF_A_ROW_GROUP + 1, 2), (3 * ENTRIES_OF_A_ROW_GROUP, 3)],
+)
+def test_a_file_of_many_entries_has_several_row_groups(count: int, row_groups: int) -> None:
+    written = [
+        HistoryEntry(
+            requested_time=f"{number:017d}",
+            completion_time="2",
+            action="commit",
+            metadata=b"m" * (number % 7),
+        )
+        for number in range(count)
+    ]
+    encoded = encode_history(written[::-1])
+    assert pq.ParquetFile(io.BytesIO(encoded)).metadata.num_row_groups == row_groups
+    assert list(decode_history(encoded)) == written
 
 
 def test_a_file_has_the_columns_and_the_footer_of_hudi() -> None:

@@ -10,12 +10,20 @@ from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.recovery import RollbackRequest
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest, is_same_location
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import CommitConflictError, InvalidRequestError
+from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.change_source import ChangeSource, LoadStart, check_load, start_of
 from hudi_table_services.jobs.recovery.rollback import rollback
-from hudi_table_services.model.instant import Action
+from hudi_table_services.model.instant import Action, Instant
+from hudi_table_services.model.write_stat import (
+    LOAD_REQUEST_KEY,
+    REQUEST_ID_KEY,
+    CommitMetadata,
+    WriteOperation,
+)
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.reading import change_positions
 from hudi_table_services.tables.reading.change_positions import POSITION_KEY, SOURCE_KEY
@@ -213,3 +221,63 @@ def test_a_load_that_waits_for_a_pending_write_names_it(tmp_path: Path) -> None:
     source.write([("b", 1, "p0", "1")], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
     assert f"the write {pending.requested_time} is pending" in reason()
     assert "Roll it back if its writer died" in reason()
+
+
+def running_load(target: LogTable, identity: str, caller: str) -> Instant:
+    """Begin the write of a load, with a fresh heartbeat."""
+    store = target.timeline_store
+    pending = store.request(Action.COMMIT, b"")
+    target.storage.write(heartbeat_path(pending.requested_time), identity.encode())
+    ids = {REQUEST_ID_KEY: identity, f"_{LOAD_REQUEST_KEY}": caller}
+    profile = CommitMetadata(
+        operation_type=WriteOperation.UPSERT, partition_to_write_stats={}, extra_metadata=ids
+    )
+    version = read_table_config(target.storage).table_version
+    return store.start(pending, encode_commit_metadata(profile, version))
+
+
+def test_a_load_does_not_end_the_running_load_of_another_caller(tmp_path: Path) -> None:
+    source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d")
+    source.write([("a", 1, "p0", "1")])
+    target.write([("a", 1, "p0", "1")], options=at("c", position(source)))
+    source.write([("b", 1, "p0", "1")])
+    identity, spec = load(target, source).identity, SourceSpec(table=str(source.base_path), chain="c")
+    running = running_load(target, identity, "other")
+
+    def write(caller: str) -> None:
+        options = {f"_{LOAD_REQUEST_KEY}": caller}
+        target.write([("b", 1, "p0", "1")], request_id=identity, options=options)
+
+    def is_pending() -> bool:
+        return running.identity in {each.identity for each in target.timeline_store.load().pending}
+
+    message = f"{running.requested_time} of the request other loads the same changes"
+    with pytest.raises(CommitConflictError, match=message):
+        check_load(request(target, source=spec, request_id="own"), spec)
+    with pytest.raises(CommitConflictError, match=message):
+        write("own")
+    assert is_pending()
+    assert check_load(request(target, source=spec, request_id="other"), spec) is None
+    write("other")
+    assert not is_pending()
+
+
+def test_a_load_ends_the_load_of_another_caller_whose_writer_died(tmp_path: Path) -> None:
+    source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d")
+    source.write([("a", 1, "p0", "1")])
+    target.write([("a", 1, "p0", "1")], options=at("c", position(source)))
+    identity = load(target, source).identity
+    died = running_load(target, identity, "other")
+    target.storage.delete(heartbeat_path(died.requested_time))
+    target.write([("b", 1, "p0", "1")], request_id=identity, options={f"_{LOAD_REQUEST_KEY}": "own"})
+    assert target.timeline_store.load().pending == ()
+
+
+def test_of_two_loads_from_one_position_one_commits_even_if_their_begins_differ(tmp_path: Path) -> None:
+    source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d", 6)
+    source.write([("a", 1, "p0", "1")])
+    target.write([("a", 1, "p0", "1")], options=at("c", position(source)))
+    again = load(target, source, begin="earliest")
+    assert again.identity == load(target, source).identity
+    target.write([("a", 1, "p0", "1")], options=at("c", position(source)))
+    assert load(target, source, begin="earliest").identity != again.identity

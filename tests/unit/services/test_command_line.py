@@ -79,7 +79,7 @@ def test_each_flag_gives_the_same_request_as_its_field() -> None:
 
 
 def test_there_is_a_flag_for_every_field_of_request_and_source() -> None:
-    of_tables = ("table", "mode", "chain", "begin", "first_begin")
+    of_tables = ("table", "mode", "chain", "begin", "first_begin", "storage_options")
     source_flags = {f"source_{name}" for name in ("path", "format", "options", "sql", *of_tables)}
     named = {field.name for field in fields(UpsertRequest)} - {"source"}
     expected = named | source_flags | {"request", "print_request", "remote", "conf", "help"}

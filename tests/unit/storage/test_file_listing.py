@@ -9,7 +9,7 @@ import pytest
 
 from hudi_table_services.hudi_format.partition_metadata import encode_partition_metadata
 from hudi_table_services.storage import file_listing
-from hudi_table_services.storage.file_listing import list_folders, list_partitions
+from hudi_table_services.storage.file_listing import SLOW_THREADS, list_folders, list_partitions
 from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import FolderListing
@@ -41,7 +41,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(folder)
 
 
-@pytest.mark.parametrize(("quick", "threads"), [(1.0, 1), (0.0, READ_THREADS)])
+@pytest.mark.parametrize(("quick", "threads"), [(1.0, 1), (0.0, SLOW_THREADS)])
 def test_threads_list_a_table_only_if_the_storage_makes_them_wait(
     table: str, monkeypatch: pytest.MonkeyPatch, quick: float, threads: int
 ) -> None:

@@ -1,5 +1,6 @@
 """Queries of the timeline return the same result after archival; they read the archive only if they need it."""
 
+from dataclasses import replace
 from typing import NoReturn
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from hudi_table_services.errors import CorruptTableError
 from hudi_table_services.hudi_format.commit_metadata import encode_commit_metadata
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
+from hudi_table_services.model.archival import HistoryEntry
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import ClusteringPlan, PlanStrategy
@@ -14,10 +16,11 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY, CommitMetadata, WriteOperation
 from hudi_table_services.storage.table_store import read_table_config, update_properties
 from hudi_table_services.storage.timeline_store import TimelineStore
-from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline, history_store
 from hudi_table_services.tables.commit_counter import count_commits_of
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from support.archived_tables import History
+from support.listing.counting_storage import CountingStorage
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
@@ -122,3 +125,32 @@ def test_the_timeline_says_whether_there_may_be_an_archive(version: TableVersion
     assert not store.load().may_have_archive
     history.archive()
     assert store.load().may_have_archive
+
+
+def test_a_search_in_the_history_reads_the_newest_files_first() -> None:
+    history = History(TableVersion.V9)
+    old, new = history.commits(2, B), history.commits(10, A)
+    store, counting = history.table.timeline_store, CountingStorage(history.storage)
+    entries = [
+        HistoryEntry(
+            requested_time=i.requested_time,
+            completion_time=i.completion_time or "",
+            action=i.action.value,
+            metadata=store.read(i),
+            plan=None,
+        )
+        for i in (*old, *new)
+    ]
+    searched = history_store(counting, history.table.config)
+    searched.add(entries, 2)
+    # A file that an archival of one late write added: its entry belongs between the entries of another file.
+    searched.add([replace(entries[5], completion_time="29990101000000000")], 2)
+
+    def files_read() -> int:
+        return sum(count for path, count in counting.requests.items() if path.endswith(".parquet"))
+
+    first = next(iter(searched.find("f1")))
+    assert (first.instant.requested_time, files_read()) == (new[-1].requested_time, 1)
+    times = [i.requested_time for i in reversed((*old, *new))]
+    found = [each.instant.requested_time for text in ("f1", "f2") for each in searched.find(text)]
+    assert found == times

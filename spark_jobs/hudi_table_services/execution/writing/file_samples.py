@@ -14,6 +14,10 @@ from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 
 MAX_SAMPLES_PER_PARTITION = 16
+MAX_SAMPLES = 256
+"""Largest number of footers that are read for one plan. Each footer costs three requests, and the driver reads eight
+footers at the same time, so 256 footers take some seconds on an object store."""
+
 _TRAILER_BYTES = 8
 
 
@@ -22,19 +26,27 @@ def sample_base_files(
 ) -> tuple[FileSample, ...]:
     """Read the footers of a bounded number of files in each partition. Prefer newer files, and then larger files.
 
+    The more partitions there are, the fewer files of each partition are read, so that at most `MAX_SAMPLES` files are
+    read in total. If there are more partitions than `MAX_SAMPLES`, files of every second, third or later partition are
+    read; the other partitions get the estimate of the whole table.
+
     If none of the given partitions has a file, the function samples files of other partitions, because the rows of a
     new partition probably resemble the table's rows.
     """
-    chosen = [s for path in partition_paths for s in _choose(snapshot.slices_of(path))]
+    paths = [path for path in sorted(partition_paths) if snapshot.slices_of(path)]
+    step = -(-len(paths) // MAX_SAMPLES) or 1
+    sampled = paths[::step]
+    limit = min(MAX_SAMPLES_PER_PARTITION, MAX_SAMPLES // max(1, len(sampled)))
+    chosen = [s for path in sampled for s in _choose(snapshot.slices_of(path), limit)]
     if not chosen:
         chosen = list(_choose(snapshot.all_slices))
     return tuple(map_in_parallel(lambda file_slice: _sample(storage, file_slice), chosen))
 
 
-def _choose(slices: tuple[FileSlice, ...]) -> list[FileSlice]:
+def _choose(slices: tuple[FileSlice, ...], limit: int = MAX_SAMPLES_PER_PARTITION) -> list[FileSlice]:
     with_base = [s for s in slices if s.base_file is not None]
     with_base.sort(key=lambda s: (s.base_instant_time, s.size_bytes, s.file_group_id), reverse=True)
-    return with_base[:MAX_SAMPLES_PER_PARTITION]
+    return with_base[:limit]
 
 
 def _sample(storage: Storage, file_slice: FileSlice) -> FileSample:

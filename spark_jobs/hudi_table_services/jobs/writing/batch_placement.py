@@ -89,11 +89,9 @@ class PlacedBatch:
 def stage_batch(
     source: "DataFrame",
     request: UpsertRequest | None,
-    storage: Storage,
+    table: TableAccess,
     folder: str,
     settings: WriteSettings,
-    *,
-    is_first_write: bool,
 ) -> StagedInput:
     """Read the input once and stage its rows. Raises the errors of `stage_input`; nothing was committed.
 
@@ -102,9 +100,9 @@ def stage_batch(
     """
     # Base files give a better estimate of the record size than the batch. So if there are base files, a small sample of
     # the batch is enough.
-    sample_rows = _SAMPLE_ROWS_OF_NEW_TABLE if is_first_write else _SAMPLE_ROWS
+    sample_rows = _SAMPLE_ROWS if table.exists else _SAMPLE_ROWS_OF_NEW_TABLE
     spec = StagingSpec(
-        storage=storage,
+        storage=table.storage,
         folder=folder,
         schema=settings.staged_schema,
         key_generator=settings.key_generator,

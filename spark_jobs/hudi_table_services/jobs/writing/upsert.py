@@ -68,7 +68,7 @@ from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY, SCHEMA_KEY, WriteOperation
+from hudi_table_services.model.write_stat import REQUEST_ID_KEY, SCHEMA_KEY, WriteOperation, load_id_in
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import (
@@ -247,7 +247,8 @@ class _UpsertJob:
     def _clear_dead_attempts(self, table: TableAccess) -> None:
         if not self._request.dry_run:
             policy = self._options.failed_writes_policy
-            clear_pending_writes(table, self._lock(), self._request.request_id, policy)
+            load = load_id_in(self._options.extra_metadata)
+            clear_pending_writes(table, self._lock(), self._request.request_id, policy, load)
 
     def _settings(self, config: TableConfig | None, source: "DataFrame | None") -> WriteSettings:
         batch = schema_from_spark_json(source.schema.jsonValue()) if source is not None else _NO_ROWS
@@ -269,8 +270,7 @@ class _UpsertJob:
     ) -> StagedInput:
         with self._watch.phase("stage rows"):
             request = self._request if self._has_read_source else None
-            is_first = not table.exists
-            staged = stage_batch(source, request, self._storage, folder, settings, is_first_write=is_first)
+            staged = stage_batch(source, request, table, folder, settings)
         if not table.exists:
             self._report.warn(*partition_warnings(settings, staged))
         return staged

@@ -1,9 +1,10 @@
 """Derive the values of partition columns from partition paths.
 
 As in Hudi, this module trusts a path: all rows of a partition have the values in its path. A path proves nothing about
-a column if the table has a user-defined key generator, or if the path may contain a formatted time, a placeholder for
-null, or a value whose text this module cannot parse with certainty. A path also proves nothing in a table with a record
-index: by default, a write with this index leaves a row in its partition when the value of its partition column changes.
+a column if the table has a user-defined key generator or stores no key generator. The same is true if the path may
+contain a formatted time, a placeholder for null, or a value whose text this module cannot parse with certainty. A path
+also proves nothing in a table with a record index: by default, a write with this index leaves a row in its partition
+when the value of its partition column changes.
 """
 
 import itertools
@@ -134,21 +135,22 @@ class PartitionLayout:
 def _has_known_generator(config: TableConfig) -> bool:
     """Whether paths contain values of columns, except formatted times. A user-defined class can write other paths.
 
-    If Hudi 0.15 stored the columns of a custom key generator, their types are missing. The result is then False,
-    because any of the columns may be a formatted time.
+    In two cases, any partition column may be a formatted time: the table stores no key generator, as some tables of
+    Flink and of old releases; or Hudi 0.15 stored the columns of a custom key generator, without their types. The
+    result is then False.
     """
     parsers = {
         "hoodie.table.keygenerator.type": KeyGeneratorType.from_type_name,
         "hoodie.table.keygenerator.class": KeyGeneratorType.from_class_name,
     }
     try:
-        for name, parse in parsers.items():
-            if (text := config.get(name)) and parse(text) is KeyGeneratorType.CUSTOM:
-                stored = config.get("hoodie.table.partition.fields") or ""
-                return all(":" in item for item in stored.split(","))
+        kinds = {parse(text) for name, parse in parsers.items() if (text := config.get(name))}
     except UnsupportedTableError:
         return False
-    return True
+    if kinds and KeyGeneratorType.CUSTOM not in kinds:
+        return True
+    stored = config.get("hoodie.table.partition.fields") or ""
+    return all(":" in item for item in stored.split(","))
 
 
 def _path_text(value: RangeValue) -> str | None:

@@ -1,12 +1,10 @@
 """Read and write the timeline history of table versions 8 and 9: Parquet files in levels, listed by a manifest."""
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
 from hudi_table_services.hudi_format.history_manifest import HistoryFile
 from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail, HistoryEntry
@@ -14,12 +12,11 @@ from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.stores.storage import Storage
 
-_LOG = logging.getLogger(__name__)
-_ATTEMPTS = 3
 _Found = TypeVar("_Found")
 
 
@@ -121,11 +118,39 @@ class HistoryStore:
         return PartContent(writes=writes, last=max((each.requested_time for each in entries), default=""))
 
     def find(self, text: str) -> Iterable[ArchivedWrite]:
-        """Yield the completed writes whose metadata contains the string `text`, newest first."""
+        """Yield the completed writes whose metadata contains the string `text`, newest first.
+
+        The newest files are read first, and older files only if the caller goes on.
+        """
         wanted = text.encode()
-        for entry in reversed(self.entries()):
-            if _is_write(entry) and entry.metadata and wanted in entry.metadata:
-                yield _write(entry)
+        for entries in self._newest_entries():
+            for entry in entries:
+                if _is_write(entry) and entry.metadata and wanted in entry.metadata:
+                    yield _write(entry)
+
+    def _newest_entries(self) -> Iterator[tuple[HistoryEntry, ...]]:
+        """Yield all entries in portions, newest first. Each portion comes from twice as many files as the last one."""
+        before, count = "", 1
+        while (found := _retry_after_merge(partial(self._portion, before, count))) is not None:
+            before, entries = found
+            yield entries
+            count *= 2
+
+    def _portion(self, before: str, count: int) -> tuple[str, tuple[HistoryEntry, ...]] | None:
+        """Return the next entries, newest first, and the time before which further entries were requested."""
+        files = _newest_files(self._manifests.files(), before, count)
+        if not files:
+            return None
+        names = [each.name for each in files]
+        contents = map_in_parallel(self._read, names)
+        unique = {
+            (entry.requested_time, entry.action): entry
+            for each in zip(names, contents, strict=True)
+            for entry in self._decoded(*each)
+            if not before or entry.requested_time < before
+        }
+        entries = tuple(unique[key] for key in sorted(unique, reverse=True))
+        return min(each.first for each in files), entries
 
     def add(self, entries: Sequence[HistoryEntry], batch_size: int) -> tuple[str, ...]:
         """Write entries into files of level 0, publish them, and return the names of the files."""
@@ -186,15 +211,26 @@ class HistoryStore:
 
 
 def _retry_after_merge(read: Callable[[], _Found]) -> _Found:
-    for attempt in range(_ATTEMPTS):
-        try:
-            return read()
-        except ObjectNotFoundError as error:
-            # Other archivals merged the files and no longer retain the manifest that listed them.
-            if attempt == _ATTEMPTS - 1:
-                raise
-            _LOG.info("Reading the timeline history again: %s", error)
-    raise AssertionError("unreachable")
+    """Repeat a read if other archivals merged its files and no longer retain the manifest that listed these files."""
+    return repeat_if_deleted(read, "the timeline history")
+
+
+def _newest_files(files: Iterable[HistoryFile], before: str, count: int) -> tuple[HistoryFile, ...]:
+    """Return the files with the newest entries before a requested time, and all files that may have entries among them.
+
+    Args:
+        before: exclusive bound; empty for no bound.
+        count: smallest number of files, if there are that many.
+    """
+    left = sorted(
+        (each for each in files if not before or each.first < before),
+        key=lambda each: each.last,
+        reverse=True,
+    )
+    chosen, left = left[:count], left[count:]
+    while left and left[0].last >= min(each.first for each in chosen):
+        chosen.append(left.pop(0))
+    return tuple(chosen)
 
 
 def _first_full_level(files: Sequence[HistoryFile], count: int) -> list[HistoryFile] | None:

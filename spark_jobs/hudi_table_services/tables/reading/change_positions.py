@@ -1,10 +1,12 @@
 """Find how far a table has read the changes of other tables. Its commits contain these positions (docs/adr/0058)."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.parallel import READ_THREADS, map_in_parallel
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
@@ -17,6 +19,7 @@ stores options in its commit. After this part, the key contains the name of the 
 SOURCE_KEY = "airflow.change_source."
 """As `POSITION_KEY`, for the key whose value is the base path of the source."""
 
+_WHAT = "the positions of a table"
 _ARCHIVE_TAIL = 100
 _ARCHIVE_LIMIT_BYTES = 16 << 20
 
@@ -54,8 +57,14 @@ def change_position(table: TableAccess, chain: str) -> str:
 
 def find_position(table: TableAccess, chain: str) -> ChainPosition | None:
     """Return the newest position of a chain; None if no commit of the table has one. Raises as `change_position`."""
+    return repeat_if_deleted(lambda: _find_position(table, chain), _WHAT)
+
+
+def _find_position(table: TableAccess, chain: str) -> ChainPosition | None:
     replaced_by = ""
-    for instant, metadata in _newest_first(table):
+    archived = ArchivedTimeline(table.storage, table.config).newest_with(POSITION_KEY)
+    writes = itertools.chain(_active(table), ((each.instant, each.metadata) for each in archived))
+    for instant, metadata in writes:
         positions = tuple(_positions_in(instant, metadata))
         for position in positions:
             if position.chain == chain:
@@ -74,6 +83,10 @@ def newest_positions(table: TableAccess) -> tuple[ChainPosition, ...]:
     Raises:
         CorruptTableError, UnsupportedTableError: see `change_position`.
     """
+    return repeat_if_deleted(lambda: _newest_positions(table), _WHAT)
+
+
+def _newest_positions(table: TableAccess) -> tuple[ChainPosition, ...]:
     active = tuple(_active(table))
     archived = ArchivedTimeline(table.storage, table.config).tail(
         count=_ARCHIVE_TAIL, limit_bytes=_ARCHIVE_LIMIT_BYTES
@@ -93,7 +106,7 @@ def positions_of_all_chains(table: TableAccess) -> tuple[ChainPosition, ...]:
     Raises:
         CorruptTableError, UnsupportedTableError: see `change_position`.
     """
-    return _newest_of_chains(_newest_first(table), only_loads_replace=False)
+    return repeat_if_deleted(lambda: _newest_of_chains(_newest_first(table), only_loads_replace=False), _WHAT)
 
 
 def _newest_of_chains(

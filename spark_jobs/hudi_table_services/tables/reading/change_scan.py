@@ -21,6 +21,7 @@ from hudi_table_services.planning.reading.affected_groups import (
 from hudi_table_services.planning.reading.column_predicates import column_predicates
 from hudi_table_services.planning.reading.window import Window
 from hudi_table_services.planning.table.merge_rules import merge_rule
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.stores.storage import Storage
@@ -90,6 +91,12 @@ def plan_changes(
             has no such column; or files of a state were deleted.
         TableNotFoundError, UnsupportedTableError, CorruptTableError, StorageError: see `plan_table_scan`.
     """
+    return repeat_if_deleted(
+        lambda: _planned(storage, request, with_replaced=with_replaced, with_whole=with_whole), "a window"
+    )
+
+
+def _planned(storage: Storage, request: ReadRequest, *, with_replaced: bool, with_whole: bool) -> ChangeScan:
     query = request.query
     config = read_table_config(storage)
     refuse_features(config)

@@ -101,6 +101,20 @@ def commits_in(storage: Storage, snapshot: TableSnapshot, window: Window) -> Win
     return commits_of(window, metadata, _archived(storage, snapshot, window))
 
 
+def archived_in(storage: Storage, snapshot: TableSnapshot, window: Window) -> tuple[ArchivedWrite, ...]:
+    """Return the archived writes of a window; nothing if the window contains all commits.
+
+    Raises:
+        CorruptTableError, UnsupportedTableError: see `ArchivedTimeline.writes`.
+    """
+    active = {instant.identity for instant in snapshot.timeline.completed_writes}
+    return tuple(
+        write
+        for write in _archived(storage, snapshot, window)
+        if window.contains(write.instant) and write.identity not in active
+    )
+
+
 def _archived(storage: Storage, snapshot: TableSnapshot, window: Window) -> Iterable[ArchivedWrite]:
     """Archived writes that may be in a window.
 

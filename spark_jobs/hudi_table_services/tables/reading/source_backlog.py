@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from hudi_table_services.model.write_stat import MOVE_ROWS, CommitMetadata
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.table import TableAccess
@@ -33,6 +34,10 @@ def source_backlog(table: TableAccess, position: str) -> SourceBacklog:
     Raises:
         CorruptTableError, StorageError: a commit cannot be read.
     """
+    return repeat_if_deleted(lambda: _backlog(table, position), "the source")
+
+
+def _backlog(table: TableAccess, position: str) -> SourceBacklog:
     writes = sorted(table.load_timeline().completed_writes, key=lambda each: each.visible_from)
     unread = [each for each in writes if each.visible_from > position]
     metadata = map_in_parallel(table.timeline_store.commit_metadata, unread[:_READ_COMMITS])

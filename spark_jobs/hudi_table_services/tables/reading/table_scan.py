@@ -1,10 +1,9 @@
 """Plan a read of a table: load the state that the query names, and choose the file slices to open."""
 
-import logging
 from dataclasses import dataclass, replace
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError, UnsupportedTableError
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.merging.merge_rule import MergeRule
@@ -23,6 +22,7 @@ from hudi_table_services.planning.reading.partition_pruning import PartitionLayo
 from hudi_table_services.planning.reading.scan_planner import ScanConditions, plan_scan
 from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.planning.table.refused_features import refused_features
+from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.file_slices import Visibility, visibility_of
 from hudi_table_services.storage.metadata_table.unusable import some
@@ -40,9 +40,7 @@ from hudi_table_services.tables.reading.points_in_time import instant_of, window
 from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
-_LOG = logging.getLogger(__name__)
 _COMMIT_TIME = META_COLUMNS[0]
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,15 +113,7 @@ def plan_table_scan(storage: Storage, request: ReadRequest, clock: Clock) -> Tab
         CorruptTableError: metadata of the table is damaged, or a log file is shorter than its commit recorded.
         StorageError: a request failed.
     """
-    for attempt in range(_ATTEMPTS):
-        try:
-            return _planned(storage, request, clock)
-        except ObjectNotFoundError as error:
-            # An instant can be archived or rolled back between listing and reading it.
-            if attempt == _ATTEMPTS - 1:
-                raise
-            _LOG.info("The table changed while the read was planned; planning it again: %s", error)
-    raise AssertionError("unreachable")
+    return repeat_if_deleted(lambda: _planned(storage, request, clock), "the timeline")
 
 
 def _planned(storage: Storage, request: ReadRequest, clock: Clock) -> TableScan:

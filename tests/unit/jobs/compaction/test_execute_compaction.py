@@ -1,66 +1,26 @@
-"""Executing compactions: rows, commits, plans of Hudi, plans that no longer fit, attempts that fail in part."""
+"""Executing compactions: rows, commits, plans of Hudi, attempts of other jobs."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
+from compacted_tables import VERSIONS, a_table, keys, leftovers
 
-from hudi_table_services.contract.compaction.compaction import ExecuteCompactionRequest
 from hudi_table_services.contract.result import Outcome
-from hudi_table_services.errors import (
-    CommitConflictError,
-    CorruptTableError,
-    FileGroupConflictError,
-    HudiTableServiceError,
-    InstantHeldError,
-)
-from hudi_table_services.execution.compaction.merge_slice import CompactionJob, SliceTask
-from hudi_table_services.execution.compaction.run import MergedSlices
-from hudi_table_services.hudi_format.table_service_plans import (
-    decode_compaction_plan,
-    encode_compaction_plan,
-)
-from hudi_table_services.jobs.compaction.execute import CompactionExecution
+from hudi_table_services.errors import InstantHeldError
+from hudi_table_services.hudi_format.table_service_plans import decode_compaction_plan, encode_compaction_plan
 from hudi_table_services.model.data_file import BaseFile
-from hudi_table_services.model.instant import Action, Instant, InstantState
+from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_service_plans import CompactionPlan
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.storage.locks.heartbeat import heartbeat_path
 from support.compaction.golden_slices import golden_table
-from support.compaction.jobs_here import NOW, execute, merge_here, report_of, schedule
-from support.compaction.written_table import (
-    NORTH,
-    SOUTH,
-    Deleted,
-    WrittenTable,
-    a_row,
-    new_storage,
-)
+from support.compaction.jobs_here import NOW, execute, report_of, schedule
+from support.compaction.written_table import NORTH, SOUTH, WrittenTable, a_row, new_storage
 from support.fixed_clock import FixedClock
 from support.jobs_on_tables import later
-from support.log_golden import ARCHIVES, plain_row
-
-VERSIONS = pytest.mark.parametrize("version", list(ARCHIVES), ids=lambda version: f"v{version.value}")
-
-
-def a_table(version: TableVersion = TableVersion.V9) -> WrittenTable:
-    table = WrittenTable(new_storage(), version)
-    table.insert({NORTH: [a_row("a", 1), a_row("b", 1)], SOUTH: [a_row("c", 1)]})
-    table.log({NORTH: [a_row("a", 2)], SOUTH: [a_row("c", 2), a_row("d", 1)]})
-    table.log({NORTH: [Deleted("b")]})
-    return table
-
-
-def keys(table: WrittenTable) -> list[tuple[str, int]]:
-    return [(row["_hoodie_record_key"], row["ts"]) for row in table.base_rows()]
-
-
-def leftovers(table: WrittenTable) -> list[str]:
-    folders = (".hoodie/.aux", ".hoodie/.temp", ".hoodie/.heartbeat")
-    return [stored.path for folder in folders for stored in table.storage.list_files(folder)]
+from support.log_golden import plain_row
 
 
 @VERSIONS
@@ -184,53 +144,6 @@ def test_in_version_6_log_files_that_are_named_after_the_plan_survive_every_clea
     assert keys(table) == [("a", 7), ("c", 8), ("d", 1)]
 
 
-def damage(table: WrittenTable, path_part: str) -> tuple[str, bytes]:
-    """Damage the first log file of a partition; return its path and content."""
-    path = next(f.path for f in table.storage.list_files(path_part) if ".log." in f.path)
-    content = table.storage.read(path)
-    table.storage.write(path, content[:40] + bytes([content[40] ^ 0xFF]) + content[41:])
-    return path, content
-
-
-@VERSIONS
-def test_one_failed_slice_does_not_lose_the_work_on_the_others(version: TableVersion) -> None:
-    table = a_table(version)
-    schedule(table.storage, table.clock)
-    path, content = damage(table, "south")
-    with pytest.raises(
-        CorruptTableError, match=r"1 of 2 file slices of compaction .* failed\. .*south/"
-    ) as failed:
-        execute(table.storage, table.clock, request_id="first")
-    assert "uses the new files of the other 1 file slice" in failed.value.hint
-    (pending,) = table.timeline_store.load().pending
-    assert pending.state is InstantState.INFLIGHT
-    (north,) = (f.path for f in table.storage.list_files("north") if pending.requested_time in f.path)
-    table.storage.write(path, content)
-    with pytest.raises(InstantHeldError):
-        execute(table.storage, table.clock, request_id="second")
-    result = execute(table.storage, later(1), request_id="second")
-    (plan,) = report_of(result).plans
-    assert [(p.partition_path, p.reused_files) for p in plan.partitions] == [("north", 1), ("south", 0)]
-    (slice_north,) = (s for s in table.snapshot.all_slices if s.file_group_id == NORTH)
-    assert slice_north.base_file_path == north
-    assert keys(table) == [("a", 2), ("c", 2), ("d", 1)]
-    assert leftovers(table) == []
-
-
-def test_a_plan_is_requested_again_if_no_slice_was_finished() -> None:
-    table = a_table()
-    schedule(table.storage, table.clock)
-    contents = [damage(table, "south"), damage(table, "north")]
-    with pytest.raises(CorruptTableError, match="2 of 2 file slices"):
-        execute(table.storage, table.clock)
-    (pending,) = table.timeline_store.load().pending
-    assert pending.state is InstantState.REQUESTED
-    assert leftovers(table) == []
-    for path, content in contents:
-        table.storage.write(path, content)
-    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
-
-
 def test_a_second_attempt_of_a_completed_execution_writes_nothing() -> None:
     table = a_table()
     time = schedule(table.storage, table.clock).instant_time or ""
@@ -257,107 +170,6 @@ def test_a_plan_that_another_job_executes_is_held() -> None:
         execute(table.storage, table.clock)
 
 
-@VERSIONS
-def test_a_file_group_that_was_replaced_after_the_plan_is_left_out(version: TableVersion) -> None:
-    table = a_table(version)
-    schedule(table.storage, table.clock)
-    table.replace_groups(SOUTH)
-    result = execute(table.storage, table.clock)
-    (plan,) = report_of(result).plans
-    assert (plan.replaced_groups, [p.partition_path for p in plan.partitions]) == (1, ["north"])
-    assert keys(table) == [("a", 2)]
-
-
-@VERSIONS
-def test_a_plan_of_only_replaced_file_groups_completes_without_files(version: TableVersion) -> None:
-    table = a_table(version)
-    schedule(table.storage, table.clock)
-    table.replace_groups(NORTH, SOUTH)
-    assert execute(table.storage, table.clock).outcome is Outcome.COMPLETED
-    assert keys(table) == []
-    assert table.timeline_store.load().pending == ()
-
-
-def change_plan(table: WrittenTable, **changes: Any) -> None:
-    (pending,) = table.timeline_store.load().pending
-    plan = decode_compaction_plan(table.timeline_store.read_requested(pending))
-    first, *others = plan.operations
-    changed = replace(plan, operations=(replace(first, **changes), *others))
-    table.storage.write(table.timeline_store.requested_path_of(pending), encode_compaction_plan(changed))
-
-
-@pytest.mark.parametrize(
-    ("changes", "error", "words"),
-    [
-        (
-            {"data_file_path": "n1_9-9-9_20260102030405678.parquet"},
-            FileGroupConflictError,
-            "whose base file is",
-        ),
-        ({"data_file_path": None}, FileGroupConflictError, "only log files"),
-        ({"delta_file_paths": (".n1_20250101000000000.log.1_0-0-0",)}, CorruptTableError, "do not see"),
-        ({"delta_file_paths": ("../../etc/passwd",)}, CorruptTableError, "do not see"),
-        ({"file_id": "other"}, CorruptTableError, "do not see"),
-        ({"partition_path": "../outside"}, HudiTableServiceError, "outside"),
-        ({"partition_path": "south", "file_id": "s1"}, FileGroupConflictError, "whose base file is"),
-    ],
-)
-def test_a_plan_that_does_not_fit_the_table_changes_nothing(
-    changes: dict[str, Any], error: type[HudiTableServiceError], words: str
-) -> None:
-    table = a_table()
-    schedule(table.storage, table.clock)
-    change_plan(table, **changes)
-    before = {stored.path for stored in table.storage.list_files() if not stored.path.startswith(".hoodie")}
-    with pytest.raises(error, match=words):
-        execute(table.storage, table.clock)
-    after = {stored.path for stored in table.storage.list_files() if not stored.path.startswith(".hoodie")}
-    assert after == before
-
-
-def shorten_a_log(table: WrittenTable, *, keeps: int) -> str:
-    """Cut the last log file of `NORTH` in its last block, as a storage that loses the end of a file."""
-    path = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
-    table.storage.write(path, table.storage.read(path)[:keeps])
-    return path
-
-
-@VERSIONS
-def test_the_incomplete_block_of_a_dead_writer_gives_a_warning(version: TableVersion) -> None:
-    table = a_table(version)
-    path = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
-    content = table.storage.read(path)
-    table.storage.write(path, content + content[:40])
-    schedule(table.storage, table.clock)
-    result = execute(table.storage, table.clock)
-    assert result.outcome is Outcome.COMPLETED
-    assert result.warnings == (
-        f"{path} has no complete block from position {len(content)} on. Readers skip the rest of the file, and the "
-        "compaction skipped it, too.",
-    )
-
-
-def test_in_version_6_an_empty_log_file_of_a_dead_writer_gives_a_warning() -> None:
-    table = a_table(TableVersion.V6)
-    newest = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
-    path = newest.replace(".log.", ".log.1")
-    table.storage.write(path, b"")
-    schedule(table.storage, table.clock)
-    result = execute(table.storage, table.clock)
-    assert result.warnings[0].startswith(f"{path} has no complete block from position 0 on.")
-
-
-@VERSIONS
-@pytest.mark.parametrize("keeps", [0, 40])
-def test_a_committed_log_file_that_lost_its_end_is_not_compacted(version: TableVersion, keeps: int) -> None:
-    table = a_table(version)
-    path = shorten_a_log(table, keeps=keeps)
-    schedule(table.storage, table.clock)
-    with pytest.raises(CorruptTableError, match=f"{path} has {keeps} bytes, .* committed rows are missing"):
-        execute(table.storage, table.clock)
-    assert all(i.action is not Action.COMMIT for i in table.timeline_store.load().completed)
-
-
 class WithDefaults(WrittenTable):
     """A table whose columns have defaults, which merges of partial updates need."""
 
@@ -378,33 +190,3 @@ def test_the_commit_keeps_the_schema_of_the_table_with_its_defaults(version: Tab
     schedule(table.storage, table.clock)
     execute(table.storage, table.clock)
     assert table.snapshot.schema_json == table.schema_json
-
-
-def test_a_write_that_is_undone_during_the_execution_refuses_the_commit() -> None:
-    """The undone rows may be part of the new base files."""
-    table = a_table()
-    schedule(table.storage, table.clock)
-    newest = table.timeline_store.load().completed_writes[-1]
-    undo = UndoDuringMerge(table, newest)
-    with pytest.raises(CommitConflictError, match="rolled back"):
-        undo.run()
-    assert all(i.action is not Action.COMMIT for i in table.timeline_store.load().completed)
-
-
-class UndoDuringMerge:
-    """An execution during which another writer undoes a completed write."""
-
-    def __init__(self, table: WrittenTable, undone: Instant) -> None:
-        self.table = table
-        self.undone = undone
-
-    def run(self) -> None:
-        table = self.table
-        request = ExecuteCompactionRequest(base_path="/t")
-        CompactionExecution(request, table.storage, table.clock, self.merge).run(())
-
-    def merge(self, job: CompactionJob, tasks: Sequence[SliceTask], what: str) -> MergedSlices:
-        merged = merge_here(job, tasks, what)
-        self.table.timeline_store.remove_completed(self.undone)
-        self.table.timeline_store.remove(self.undone)
-        return merged

@@ -14,10 +14,17 @@ SCHEMA = StructType(
 )
 
 
-def values(path: str, fields: str, **properties: str) -> dict[str, object]:
+def config_of(fields: str, properties: dict[str, str]) -> TableConfig:
+    """A table with a COMPLEX key generator, unless the properties contain another key generator."""
     named = {key.replace("__", "."): value for key, value in properties.items()}
-    config = TableConfig({"hoodie.table.partition.fields": fields, **named})
-    found = PartitionLayout.of(config, SCHEMA).ranges_of(path)
+    generator = (
+        {} if any("keygenerator" in key for key in named) else {"hoodie.table.keygenerator.type": "COMPLEX"}
+    )
+    return TableConfig({"hoodie.table.partition.fields": fields, **generator, **named})
+
+
+def values(path: str, fields: str, **properties: str) -> dict[str, object]:
+    found = PartitionLayout.of(config_of(fields, properties), SCHEMA).ranges_of(path)
     assert all(each.min_value == each.max_value and each.null_count == 0 for each in found.values())
     return {name: each.min_value for name, each in found.items()}
 
@@ -83,22 +90,24 @@ def test_formatted_times_prove_nothing() -> None:
             },
             {"s": "a"},
         ),
+        ({"hoodie__table__keygenerator__type": ""}, {}),
+        (
+            {"hoodie__table__keygenerator__type": "", "hoodie__table__partition__fields": "s:SIMPLE"},
+            {"s": "a"},
+        ),
         ({"hoodie__table__metadata__partitions": "files,column_stats"}, {"s": "a"}),
         ({"hoodie__table__metadata__partitions": "files,record_index"}, {}),
     ],
 )
-def test_paths_of_key_generators_of_users_and_of_tables_with_a_record_index_prove_nothing(
+def test_paths_of_unknown_key_generators_and_of_tables_with_a_record_index_prove_nothing(
     properties: dict[str, str], expected: dict[str, object]
 ) -> None:
     assert values("a", "s", **properties) == expected
 
 
 def named(fields: str, *filters: object, **properties: str) -> tuple[str, ...] | None:
-    config = TableConfig(
-        {"hoodie.table.partition.fields": fields, **{k.replace("__", "."): v for k, v in properties.items()}}
-    )
     predicates = column_predicates(parse_predicates(filters), SCHEMA)
-    return PartitionLayout.of(config, SCHEMA).named_paths(predicates)
+    return PartitionLayout.of(config_of(fields, properties), SCHEMA).named_paths(predicates)
 
 
 @pytest.mark.parametrize(

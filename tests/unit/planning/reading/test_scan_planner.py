@@ -18,7 +18,9 @@ from hudi_table_services.planning.reading.scan_planner import ScanConditions, pl
 from support.reading.spark_semantics import conditions, holds, range_of
 
 SCHEMA = StructType((Field("p", STRING), Field("a", LONG), Field("b", LONG)))
-LAYOUT = PartitionLayout.of(TableConfig({"hoodie.table.partition.fields": "p"}), SCHEMA)
+LAYOUT = PartitionLayout.of(
+    TableConfig({"hoodie.table.partition.fields": "p", "hoodie.table.keygenerator.type": "SIMPLE"}), SCHEMA
+)
 TIME = "20260101000000000"
 
 

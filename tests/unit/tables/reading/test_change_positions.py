@@ -1,12 +1,16 @@
 """The position of a chain is that of the newest write with one, also if this write is archived."""
 
+import threading
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hudi_table_services.contract.archival import ArchiveRequest
 from hudi_table_services.contract.result import Outcome
 from hudi_table_services.jobs.archival.archive import archive
+from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.tables.reading.change_positions import (
@@ -15,6 +19,7 @@ from hudi_table_services.tables.reading.change_positions import (
     change_position,
     newest_positions,
 )
+from hudi_table_services.tables.reading.change_scan import plan_changes
 from hudi_table_services.tables.reading.source_backlog import source_backlog
 from hudi_table_services.tables.table import TableAccess
 from support.archived_tables import SMALL_LIMITS
@@ -34,6 +39,51 @@ def access(table: LogTable) -> TableAccess:
 
 def at(chain: str, position: str, prefix: str = "_") -> dict[str, str]:
     return {f"{prefix}{POSITION_KEY}{chain}": position}
+
+
+def archive_most(table: LogTable) -> None:
+    archive(
+        ArchiveRequest(base_path=str(table.base_path), options=SMALL_LIMITS, min_commits=2, max_commits=3),
+        storage=table.storage,
+    )
+
+
+@dataclass
+class ArchivedMeanwhile:
+    """The storage of a table whose oldest commits are archived right before the first commit is read."""
+
+    table: LogTable
+    guard: Any = field(default_factory=threading.Lock)
+    is_archived: bool = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.table.storage, name)
+
+    def read(self, path: str) -> bytes:
+        with self.guard:
+            if path.endswith(".commit") and not self.is_archived:
+                self.is_archived = True
+                archive_most(self.table)
+            return self.table.storage.read(path)
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_an_archival_during_the_search_for_a_position_does_not_matter(tmp_path: Path, version: int) -> None:
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
+    table.write([("a", 1, "p", "1")], options=at("one", "20260101000000000"))
+    begin = table.newest()[0].visible_from
+    for number in range(2, 7):
+        table.write([("a", number, "p", "1")])
+    storage: Any = ArchivedMeanwhile(table)
+    meanwhile = TableAccess(storage=storage, clock=SystemClock(), config=access(table).config)
+    assert change_position(meanwhile, "one") == "20260101000000000"
+    assert storage.is_archived
+    for number in range(7, 12):
+        table.write([("a", number, "p", "1")])
+    again: Any = ArchivedMeanwhile(table)
+    scan = plan_changes(again, change_request({}, begin, None))
+    assert again.is_archived
+    assert scan.commit_count == 10
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])

@@ -1,0 +1,272 @@
+"""Predict what a load costs on clusters of any size, from costs that were measured on one core.
+
+The model has the phases of the write job. In some phases, the driver works alone: it opens the table, reads footers,
+plans, and commits. In the other phases, executors stage the batch, search the keys and write files. Such a phase takes
+as long as the largest of these times:
+
+- the work divided by the cores, and then the longest task, which may start last;
+- the bytes divided by the bandwidth of the cores;
+- the time in which the driver starts all tasks and collects their results, one after the other.
+
+The model ignores skew between partitions, failures, and other load on the storage.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from math import ceil
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Costs:
+    """Measured costs. Rates are rows for each second of one core. Seconds do not include waiting for the storage.
+
+    Attributes:
+        open_s, open_requests: seconds and requests with which the driver opens the table, whatever its size.
+        open_s_per_group: seconds of the driver for each file group of the table, to load its file slice.
+        plan_s_per_task: seconds of the driver to plan one write task.
+        driver_s_per_task: seconds of the driver to start one task of Spark and to collect its result.
+        requests_per_footer: requests to read one footer. The driver reads `footer_threads` footers at the same time.
+        stage_rows_per_s: rows of the batch that are read, converted and staged.
+        search_rows_per_s: stored rows whose keys are read and compared.
+        rewrite_rows_per_s: rows of a base file that are read, merged and written.
+        insert_rows_per_s: rows that are written to a new base file.
+        log_rows_per_s: rows that are written to a log file.
+        task_s, task_requests: seconds and requests of a task that do not depend on its rows.
+        commit_s, commit_requests: seconds and requests with which the driver commits.
+    """
+
+    open_s: float
+    open_requests: float
+    open_s_per_group: float
+    plan_s_per_task: float
+    driver_s_per_task: float
+    requests_per_footer: float = 3.0
+    footer_threads: int = 8
+    stage_rows_per_s: float
+    search_rows_per_s: float
+    rewrite_rows_per_s: float
+    insert_rows_per_s: float
+    log_rows_per_s: float
+    task_s: float
+    task_requests: float
+    commit_s: float
+    commit_requests: float
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            least = "above 0" if each.name.endswith("rows_per_s") or each.name == "footer_threads" else ""
+            value = getattr(self, each.name)
+            if not (value > 0 if least else value >= 0):
+                raise ValueError(f"{each.name} is {value}, but must be {least or 'at least 0'}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Executors and storage.
+
+    Attributes:
+        request_s: seconds until the storage answers a request.
+        bytes_per_s_of_a_core: share of one core in the bandwidth between its machine and the storage.
+    """
+
+    cores: int
+    request_s: float
+    bytes_per_s_of_a_core: float
+
+    def __post_init__(self) -> None:
+        if self.cores < 1 or self.request_s < 0 or self.bytes_per_s_of_a_core <= 0:
+            raise ValueError(
+                "A cluster needs at least one core, a latency of 0 or more, and a bandwidth above 0."
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """One load, and the table that it changes.
+
+    Attributes:
+        rows: rows of the batch.
+        update_share: share of the rows that change stored rows. The other rows are new.
+        row_bytes: bytes of a row in a file.
+        partitions: number of partitions that the batch changes.
+        table_groups: number of file groups of the table.
+        groups_changed: number of file groups whose rows change.
+        rows_of_a_group: rows of a base file.
+        groups_searched: number of base files whose keys are read; 0 with a bucket index.
+        footers: number of footers that the driver reads for the estimate of the record size.
+        writes_logs: whether changes are written to log files, as in merge-on-read tables.
+    """
+
+    rows: float
+    row_bytes: float
+    update_share: float
+    partitions: int
+    table_groups: int
+    groups_changed: int
+    rows_of_a_group: float
+    groups_searched: int
+    footers: int
+    writes_logs: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.update_share <= 1:
+            raise ValueError(f"update_share is {self.update_share}, but must be from 0 to 1.")
+        if max(self.groups_changed, self.groups_searched) > self.table_groups:
+            raise ValueError("A load cannot change or search more file groups than the table has.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """Predicted time of one phase.
+
+    Attributes:
+        core_s: seconds of work of all executor cores; 0 for a phase of the driver.
+        bound: what determines the time: ``driver``, ``cores``, ``longest task`` or ``bandwidth``.
+    """
+
+    name: str
+    seconds: float
+    core_s: float = 0.0
+    requests: float = 0.0
+    bound: str = "driver"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """Predicted phases of one load."""
+
+    cluster: Cluster
+    phases: tuple[Phase, ...]
+
+    @property
+    def seconds(self) -> float:
+        return sum(each.seconds for each in self.phases)
+
+    @property
+    def requests(self) -> float:
+        return sum(each.requests for each in self.phases)
+
+    @property
+    def busy_share(self) -> float:
+        """Share of the time of the executor cores in which they work. In the rest of the time they are idle."""
+        return sum(each.core_s for each in self.phases) / (self.seconds * self.cluster.cores)
+
+    @property
+    def bottleneck(self) -> Phase:
+        return max(self.phases, key=lambda each: each.seconds)
+
+    def phase(self, name: str) -> Phase:
+        return next(each for each in self.phases if each.name == name)
+
+
+def predict(costs: Costs, cluster: Cluster, load: Load) -> Prediction:
+    """Predict the phases of one load. Their names are those of the phases in the result of the write job."""
+    writes = tuple(_writes(costs, load))
+    opened = (
+        costs.open_s + costs.open_requests * cluster.request_s + costs.open_s_per_group * load.table_groups
+    )
+    footers = ceil(load.footers / costs.footer_threads) * costs.requests_per_footer * cluster.request_s
+    planned = costs.plan_s_per_task * sum(each.count for each in writes)
+    staged = _Tasks(count=cluster.cores, rows=load.rows / cluster.cores, rows_per_s=costs.stage_rows_per_s)
+    searched = _Tasks(
+        count=load.groups_searched,
+        rows=load.rows_of_a_group,
+        rows_per_s=costs.search_rows_per_s,
+        moved_share=_KEY_SHARE,
+    )
+    committed = costs.commit_s + costs.commit_requests * cluster.request_s
+    return Prediction(
+        cluster=cluster,
+        phases=(
+            Phase(name="open table", seconds=opened, requests=costs.open_requests),
+            _distributed("stage rows", (staged,), costs, cluster, load),
+            _distributed("find rows", (searched,), costs, cluster, load),
+            Phase(name="plan", seconds=footers + planned, requests=costs.requests_per_footer * load.footers),
+            _distributed("write files", writes, costs, cluster, load),
+            Phase(name="commit", seconds=committed, requests=costs.commit_requests),
+        ),
+    )
+
+
+def cores_worth_adding(costs: Costs, cluster: Cluster, load: Load, *, least_gain: float = 1.5) -> int:
+    """Return the number of cores up to which twice the cores make a load at least `least_gain` times as fast.
+
+    The search doubles the cores, from 1 on. The other attributes of the cluster stay the same.
+    """
+    cores = 1
+    while cores < _MOST_CORES:
+        now = predict(costs, replace(cluster, cores=cores), load).seconds
+        doubled = predict(costs, replace(cluster, cores=2 * cores), load).seconds
+        if now / doubled < least_gain:
+            break
+        cores *= 2
+    return cores
+
+
+_KEY_SHARE = 0.1
+"""Bytes of the key column for each byte of a base file. A search reads no other column."""
+
+_MOST_CORES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tasks:
+    """Equal tasks.
+
+    Attributes:
+        count: number of tasks.
+        rows: rows of each task.
+        moved_share: bytes that a core exchanges with the storage for each byte of a row; 2 if each row is read and
+            written.
+    """
+
+    count: int
+    rows: float
+    rows_per_s: float
+    moved_share: float = 2.0
+
+    def seconds(self, fixed_s: float) -> float:
+        """Seconds of one task."""
+        return self.rows / self.rows_per_s + fixed_s
+
+
+def _writes(costs: Costs, load: Load) -> Iterator[_Tasks]:
+    """Yield the write tasks: one for each changed file group, and one for each new base file."""
+    changed, new = load.rows * load.update_share, load.rows * (1 - load.update_share)
+    if load.groups_changed and load.writes_logs:
+        rows = changed / load.groups_changed
+        yield _Tasks(count=load.groups_changed, rows=rows, rows_per_s=costs.log_rows_per_s)
+    elif load.groups_changed:
+        rows = load.rows_of_a_group
+        yield _Tasks(count=load.groups_changed, rows=rows, rows_per_s=costs.rewrite_rows_per_s)
+    if new > 0:
+        count = max(load.partitions, ceil(new / load.rows_of_a_group))
+        yield _Tasks(count=count, rows=new / count, rows_per_s=costs.insert_rows_per_s)
+
+
+def _distributed(name: str, tasks: tuple[_Tasks, ...], costs: Costs, cluster: Cluster, load: Load) -> Phase:
+    started = [each for each in tasks if each.count]
+    if not started:
+        return Phase(name=name, seconds=0.0)
+    fixed_s = costs.task_s + costs.task_requests * cluster.request_s
+    count = sum(each.count for each in started)
+    core_s = sum(each.count * each.seconds(fixed_s) for each in started)
+    moved = sum(each.count * each.rows * each.moved_share for each in started) * load.row_bytes
+    even = core_s / cluster.cores
+    longest = max(each.seconds(fixed_s) for each in started)
+    # If each core runs at most one task, the phase ends with the longest task. Otherwise, the longest task may be the
+    # last to start, when the other cores have just become idle.
+    end = longest if count <= cluster.cores else even + longest * (1 - 1 / cluster.cores)
+    times = {
+        "cores": end,
+        "bandwidth": moved / (min(cluster.cores, count) * cluster.bytes_per_s_of_a_core),
+        "driver": count * costs.driver_s_per_task,
+    }
+    bound = max(times, key=lambda each: times[each])
+    return Phase(
+        name=name,
+        seconds=times[bound],
+        core_s=core_s,
+        requests=count * costs.task_requests,
+        bound="longest task" if bound == "cores" and longest > even else bound,
+    )

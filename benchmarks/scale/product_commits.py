@@ -1,0 +1,61 @@
+"""Commits that the product makes on a generated table: from the request of the instant to its completion."""
+
+from dataclasses import dataclass, field
+
+from hudi_table_services.commits.attempt import CommitAttempt
+from hudi_table_services.model.instant import Action
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.write_stat import (
+    REQUEST_ID_KEY,
+    SCHEMA_KEY,
+    CommitMetadata,
+    WriteOperation,
+)
+from hudi_table_services.options.locks import LockOptions
+from hudi_table_services.storage.locks.lock import TableLock, table_lock
+from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+from hudi_table_services.tables.table import TableAccess
+from scale.base_files import SCHEMA_JSON
+from scale.instants import commit_metadata
+from scale.shapes import TableShape
+
+
+@dataclass
+class ProductCommit:
+    """One commit. Its plan is based on the state of the table when this object is created.
+
+    Attributes:
+        lock: the table lock. A caller may replace it by a lock that measures.
+    """
+
+    table: TableAccess
+    shape: TableShape
+    request_id: str
+    lock: TableLock = field(init=False)
+    snapshot: TableSnapshot = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.lock = table_lock(self.table.storage, LockOptions(), self.table.clock, self.request_id)
+        self.snapshot = load_snapshot(self.table.storage, ())
+
+    def attempt(self) -> CommitAttempt:
+        action = Action.DELTA_COMMIT if self.shape.kind.has_logs else Action.COMMIT
+        return CommitAttempt(self.table, self.snapshot, action, self.lock, self.request_id)
+
+    def start(self, attempt: CommitAttempt) -> None:
+        extra = {SCHEMA_KEY: SCHEMA_JSON, REQUEST_ID_KEY: self.request_id}
+        attempt.start(
+            CommitMetadata(
+                operation_type=WriteOperation.UPSERT, partition_to_write_stats={}, extra_metadata=extra
+            )
+        )
+
+    def metadata(self, commit: int, own_time: str) -> CommitMetadata:
+        """Metadata of a commit that writes the file groups of commit number `commit`.
+
+        The time of the earlier version of the file groups is the time of the oldest write on the timeline. Checks for
+        conflicts do not read it.
+        """
+        earlier = self.snapshot.timeline.completed_writes[0].requested_time
+        logs = self.shape.kind.has_logs
+        return commit_metadata(self.shape, commit, own_time, earlier, logs=logs, request_id=self.request_id)

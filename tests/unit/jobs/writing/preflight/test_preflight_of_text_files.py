@@ -1,0 +1,119 @@
+"""Checks of writes of CSV and JSON files: formats, reader options, headers, columns."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from checked_writes import csv, refusal, request
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.jobs.writing.preflight import CheckedWrite, check_write
+from support.small_tables import SmallTable
+
+
+def test_csv_files_without_inferred_types_get_advice(table: SmallTable, tmp_path: Path) -> None:
+    source = csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", header="true")
+    assert "inferSchema=true" in refusal(request(tmp_path, source))
+    inferring = replace(source, options={**source.options, "inferSchema": "true"})
+    assert check_write(request(tmp_path, inferring)).notes == (
+        "The types of the columns are not checked before Spark starts, because the option inferSchema is set.",
+    )
+
+
+def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "1,a,1.5\n")))
+    assert "Its columns are: _c0, _c1, _c2." in message
+    assert "header=true" in message
+    assert "If the files have no header, name the columns in a source query (--source-sql)" in message
+    assert "SELECT _c0 AS id, … FROM source" in message
+
+
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_a_binary_file_that_is_read_as_text_is_refused(tmp_path: Path, rows: Path, name: str) -> None:
+    source = SourceSpec(path=str(rows), format=name)
+    message = refusal(request(tmp_path, source))
+    assert message.startswith(f"The source file {rows} is a Parquet file, but the source has a text format.")
+    assert "--source-format" in message
+
+
+@pytest.mark.parametrize("options", [{}, {"header": "false", "inferSchema": "true"}], ids=["default", "off"])
+def test_a_csv_file_whose_first_line_has_the_needed_names_needs_only_header_true(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", **options)))
+    assert message.startswith(f"The source '{tmp_path / 'rows.csv'}' has no column 'id'")
+    assert message.endswith(
+        "The first line of the file contains the names of the columns: set the source option header=true."
+    )
+    assert "_c0" not in message
+
+
+@pytest.mark.parametrize(
+    ("source_format", "options", "meant"),
+    [
+        ("cvs", {}, "Did you mean 'csv'?"),
+        ("parqet", {}, "Did you mean 'parquet'?"),
+        ("csv", {"headers": "true"}, "Did you mean 'header'?"),
+        ("csv", {"inferschma": "true"}, "Did you mean 'inferSchema'?"),
+    ],
+)
+def test_misspelled_formats_and_options_are_refused(
+    tmp_path: Path, source_format: str, options: dict[str, str], meant: str
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,city\n1,a\n")
+    source = SourceSpec(path=str(tmp_path / "rows.csv"), format=source_format, options=options)
+    assert meant in refusal(request(tmp_path, source))
+
+
+def test_a_reader_option_that_is_neither_true_nor_false_is_refused(tmp_path: Path) -> None:
+    source = csv(tmp_path / "rows.csv", "id,city\n1,a\n", header="yes")
+    assert refusal(request(tmp_path, source)) == (
+        "The source option header is 'yes', but Spark accepts only true or false. Set header=true or header=false."
+    )
+    assert check_write(request(tmp_path, replace(source, options={"header": "TRUE"}))) == CheckedWrite()
+    assert "multiLine is '1'" in refusal(
+        request(tmp_path, replace(source, format="JSON", options={"multiLine": "1"}))
+    )
+
+
+def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> None:
+    (tmp_path / "in").mkdir()
+    rows.rename(tmp_path / "in" / "a.parquet")
+    (tmp_path / "in" / "b.csv").write_text("id\n1\n")
+    mixed = refusal(request(tmp_path, tmp_path / "in"))
+    assert "in/a.parquet and " in mixed
+    assert "in/b.csv. Its format is parquet. Give a pattern" in mixed
+    assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == CheckedWrite()
+
+
+def test_csv_columns_with_repeated_or_empty_names_get_the_names_of_spark(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,city,City,\n1,a,b,c\n", header="true")
+    assert "Its columns are: id, city1, City2, _c3." in refusal(request(tmp_path, source))
+    assert check_write(request(tmp_path, source, partition_by=("city1",))) == CheckedWrite()
+
+
+def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "1,paris,10.5\n2,rome,7.5\n", header="true")
+    message = refusal(request(tmp_path, source))
+    assert (
+        "If the files have no header, remove the source option header=true, and name the columns" in message
+    )
+    assert "SELECT _c0 AS id, … FROM source" in message
+
+
+def test_a_wrong_key_of_json_lines_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1}\n\n{"city": "a", "inner": {"x": 1}}\n')
+    source = SourceSpec(path=str(path), format="json")
+    assert "Its columns are: id, city, inner." in refusal(request(tmp_path, source, record_key=("key",)))
+    (note,) = check_write(request(tmp_path, source)).notes
+    assert "infers the types of JSON values" in note
+
+
+def test_an_empty_csv_file_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_bytes(b"")
+    source = SourceSpec(path=str(path), format="csv", options={"header": "true"})
+    with pytest.raises(InvalidRequestError, match="rows.csv is empty"):
+        check_write(request(tmp_path, source))

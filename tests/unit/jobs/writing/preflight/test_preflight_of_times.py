@@ -1,0 +1,103 @@
+"""Checks of writes whose partition column contains times."""
+
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from checked_writes import committed, csv, refusal, request
+
+from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.jobs.writing.preflight import check_write
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.small_tables import SmallTable
+
+
+def test_a_partition_column_of_times_is_compared_with_the_type_in_the_table(tmp_path: Path) -> None:
+    times = {
+        "hoodie.table.keygenerator.type": "TIMESTAMP",
+        "hoodie.keygen.timebased.timestamp.type": "EPOCHMILLISECONDS",
+        "hoodie.keygen.timebased.output.dateformat": "yyyy-MM-dd",
+    }
+    committed(SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9, more_properties=times))
+    pq.write_table(pa.table({"id": [1], "city": [7], "price": [1.5]}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=()))
+    assert "The table stores the partition column 'city' as string, and the source has it as long." in message
+    assert "Write the rows to a new table, whose column 'city' is long." in message
+
+
+AT = datetime(2026, 1, 2, 3, 4, 5, 678)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_timestamps_as_partition_column_get_an_early_warning(tmp_path: Path, unit: str) -> None:
+    at = pa.array([AT], pa.timestamp(unit))
+    pq.write_table(pa.table({"id": [1], "at": at}), tmp_path / "rows.parquet")
+    checked = check_write(request(tmp_path, tmp_path / "rows.parquet", partition_by=("at",)))
+    (warning,) = checked.warnings
+    assert "'at' contains timestamps, so each different time becomes a partition of its own" in warning
+    assert 'create it with --partition-by at:day, in Airflow with partition_by="at:day"' in warning
+    assert "source" not in warning
+    days = request(tmp_path, tmp_path / "rows.parquet", partition_by=("at:day",))
+    assert check_write(days).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "advice"),
+    [
+        ("a.csv", "id,at\n1,2026-01-02 03:04:05\n", {"header": "true"}, "inferSchema=true"),
+        ("b.csv", "id,at\n1,2026-01-02T03:04\n", {"header": "true", "inferSchema": "true"}, ":year)."),
+        ("c.json", '{"id": 1, "at": "2026-01-02T03:04:05Z"}\n', {}, "CAST(at AS TIMESTAMP)"),
+    ],
+)
+def test_the_warning_about_strings_with_a_time_of_day_names_the_missing_options(
+    tmp_path: Path, name: str, text: str, options: dict[str, str], advice: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    source = SourceSpec(path=str(tmp_path / name), format=name.split(".")[1], options=options)
+    (warning,) = check_write(request(tmp_path, source, partition_by=("at",))).warnings
+    assert advice in warning
+    assert check_write(request(tmp_path, source, partition_by=("id",))).warnings == ()
+
+
+def test_dates_without_a_time_of_day_get_no_warning(tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,at\n1,2026-01-02\n", header="true")
+    assert check_write(request(tmp_path, source, partition_by=("at",))).warnings == ()
+
+
+def test_a_table_that_exists_gets_no_warning(table: SmallTable, tmp_path: Path) -> None:
+    source = csv(tmp_path / "a.csv", "id,city,price\n1,2026-01-02 03:04:05,\n", header="true")
+    source = replace(source, options={**source.options, "inferSchema": "true"})
+    assert check_write(request(tmp_path, source)).warnings == ()
+
+
+@pytest.mark.parametrize("column", ["at", "country"])
+def test_a_partition_by_a_unit_of_time_of_json_needs_a_query(column: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1, "at": "2026-11-26T10:00:00", "country": "x"}', encoding="utf-8")
+    source = SourceSpec(path=str(path), format="json")
+    with pytest.raises(InvalidRequestError) as refused:
+        check_write(request(tmp_path, source, partition_by=(f"{column}:day",)))
+    assert f"column {column!r}" in refused.value.message
+    assert "leave out the unit, such as :day" in refused.value.hint
+    others = {
+        "at": "id, CAST(at AS TIMESTAMP) AS at, country",
+        "country": "id, at, CAST(country AS TIMESTAMP) AS country",
+    }
+    assert refused.value.hint.endswith(f"SELECT {others[column]} FROM source")
+
+
+def test_the_time_type_in_the_request_makes_json_strings_usable_as_times(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1, "at": "2026-11-26"}', encoding="utf-8")
+    prefix = "hoodie.keygen.timebased."
+    options = {f"{prefix}timestamp.type": "DATE_STRING", f"{prefix}input.dateformat": "yyyy-MM-dd"}
+    check_write(
+        request(
+            tmp_path, SourceSpec(path=str(path), format="json"), partition_by=("at:day",), options=options
+        )
+    )
