@@ -73,11 +73,12 @@ def slice_obstacle(
 
     def obstacle(file_slice: FileSlice) -> SkippedSlice | None:
         group = file_slice.file_group_id
-        if group in reserved:
+        # The hash of a file group takes time, and most tables have no plans and no open writes.
+        if reserved and group in reserved:
             return SkippedSlice(
                 group, f"in the {plans.get(reserved[group], f'pending plan {reserved[group]}')}"
             )
-        if group in open_groups:
+        if open_groups and group in open_groups:
             return SkippedSlice(
                 group, f"the pending delta commit {open_groups[group]} may write to the file group"
             )
