@@ -103,7 +103,7 @@ def _run_on_workers(
 ) -> list[ResultT]:
     groups: tuple[tuple[int, ...], ...] = tuple((i,) for i in range(len(tasks)))
     if weights is not None:
-        with _translated_errors(spark, description):
+        with translated_errors(spark, description):
             parallelism = default_parallelism(spark)
         groups = group_tasks(weights, parallelism)
     grouped = [[(index, tasks[index]) for index in group] for group in groups]
@@ -154,7 +154,7 @@ def map_batches(
     spark = frame.sparkSession
     with stages_logged(spark, description):
         if may_collect and fits_driver(spark):
-            with _translated_errors(spark, description):
+            with translated_errors(spark, description):
                 batches = collect_small(frame)
             results = None if batches is None else run_in_driver([batches], lambda each: work(iter(each)))
             if results is not None:
@@ -171,7 +171,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
         InvalidDataError: Spark cannot process a value, such as a string that is cast to a number.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
-    with _translated_errors(spark, description):
+    with translated_errors(spark, description):
         _describe(spark, description)
         try:
             rows = frame.collect()
@@ -191,7 +191,7 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
 
 
 @contextmanager
-def _translated_errors(spark: "SparkSession", description: str) -> Iterator[None]:
+def translated_errors(spark: "SparkSession", description: str) -> Iterator[None]:
     """Translate an exception of a Spark job. Spark's exception classes differ between classic and Connect."""
     try:
         yield

@@ -20,10 +20,11 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.base_file_reader import column_names, rows_per_batch
 from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.execution.sources.file_parts import FilePart, row_groups_of
+from hudi_table_services.execution.spark_tasks import translated_errors
 from hudi_table_services.storage.source_files import SourceFile, source_files
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 _SETTINGS = (
     "spark.sql.files.ignoreCorruptFiles",
@@ -143,17 +144,25 @@ def arrow_files(
 
     Raises:
         UnlikeSparkError: Spark must read the source, for the reason in the message.
+        ExecutionFailedError: Spark failed, or its JVM has ended.
     """
     _check_request(source, base_path)
-    _check_session(frame.sparkSession, source.path)
-    types = {field["name"]: field["type"] for field in frame.schema.jsonValue()["fields"]}
+    spark = frame.sparkSession
+    if is_connect(spark) and is_local(source.path):
+        raise UnlikeSparkError("this process may not see the local files of the server")
+    with translated_errors(spark, "Listing the files of the source"):
+        given = [name for name in _SETTINGS if str(spark.conf.get(name, "false")).lower() == "true"]
+        types = {field["name"]: field["type"] for field in frame.schema.jsonValue()["fields"]}
+        listed = frame.inputFiles()
+    if given:
+        raise UnlikeSparkError(f"the session has the setting {given[0]}")
     if odd := [name for name in types if "." in name]:
         raise UnlikeSparkError(f"the name {odd[0]!r} of a column contains a period")
     try:
         files = ArrowFiles(tuple(source_files(source.path, storage_options)), types)
         if any(file.partition_columns for file in files.files):
             raise UnlikeSparkError("names of folders contain values of columns")
-        if not _are_same(files.files, frame.inputFiles()):
+        if not _are_same(files.files, listed):
             raise UnlikeSparkError("Spark lists other files")
         files.check_first()
     except HudiTableServiceError as error:
@@ -170,13 +179,6 @@ def _check_request(source: SourceSpec, base_path: str) -> None:
         raise UnlikeSparkError("the request has options of the reader")
     if not is_same_store(source.path, base_path):
         raise UnlikeSparkError("the source and the table are in different stores")
-
-
-def _check_session(spark: "SparkSession", path: str) -> None:
-    if is_connect(spark) and is_local(path):
-        raise UnlikeSparkError("this process may not see the local files of the server")
-    if given := [name for name in _SETTINGS if str(spark.conf.get(name, "false")).lower() == "true"]:
-        raise UnlikeSparkError(f"the session has the setting {given[0]}")
 
 
 def _are_same(files: Sequence[SourceFile], listed: Sequence[str]) -> bool:

@@ -16,7 +16,12 @@ from hudi_table_services.execution.arrow_schema import arrow_schema, check_list_
 from hudi_table_services.execution.parquet_format import ParquetFormat, encoded_bytes_per_row
 from hudi_table_services.execution.sources.arrow_files import ArrowFiles, UnlikeSparkError, arrow_files
 from hudi_table_services.execution.sources.file_parts import FilePart, divide
-from hudi_table_services.execution.spark_tasks import default_parallelism, map_batches, run_tasks
+from hudi_table_services.execution.spark_tasks import (
+    default_parallelism,
+    map_batches,
+    run_tasks,
+    translated_errors,
+)
 from hudi_table_services.execution.staging import KEY_COLUMN, StagedBatch, StagedFileWriter
 from hudi_table_services.execution.writing.key_generation import KeyGenerator
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
@@ -139,7 +144,8 @@ def _stage_files(spark: "SparkSession", files: ArrowFiles, spec: StagingSpec) ->
         HudiTableServiceError: see `stage_input`.
     """
     _LOG.info("The tasks read the source with Arrow: %s", counted(len(files.sizes), "file", ","))
-    tasks = divide(files.sizes, default_parallelism(spark))
+    with translated_errors(spark, _STEP):
+        tasks = divide(files.sizes, default_parallelism(spark))
     parts = run_tasks(
         spark,
         tasks,

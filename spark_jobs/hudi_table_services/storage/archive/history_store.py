@@ -83,8 +83,8 @@ class HistoryStore:
 
         def read() -> tuple[ArchivedWrite, ...]:
             names = [each.name for each in self._manifests.files()]
-            # If another archival deletes a file meanwhile, `written_ms` lacks the file, so the file does not count as
-            # old. Reading the file then fails, and `_retry_after_merge` repeats this function.
+            # If another archival deletes a file between these two calls, `written_ms` lacks the file, so the file does
+            # not count as old. Reading the file then fails, and `_retry_after_merge` repeats this function.
             old = {
                 name for name, written_ms in self._manifests.written_ms().items() if written_ms < moment_ms
             }

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from hudi_table_services.contract.writing import is_same_store
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.execution.sources.arrow_files import ArrowFiles, UnlikeSparkError, reads_alike
 from hudi_table_services.execution.sources.file_parts import FilePart, divide
@@ -155,3 +156,19 @@ def test_a_damaged_file_is_left_to_spark_and_a_missing_file_is_an_error(tmp_path
     path.unlink()
     with pytest.raises(ObjectNotFoundError):
         list(found.batches([FilePart(0, 0, 10)], ["id"]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("/data/in", "file:///lake/t", True),
+        ("in.parquet", "/lake/t", True),
+        ("s3a://lake/in", "s3://lake/t", True),
+        ("s3://landing/in", "s3://lake/t", False),
+        ("/data/in", "s3://lake/t", False),
+        ("hdfs://name:8020/in", "hdfs://name:8020/t", True),
+        ("hdfs://name:8020/in", "hdfs://other:8020/t", False),
+    ],
+)
+def test_the_source_must_be_in_the_store_of_the_table(one: str, other: str, expected: bool) -> None:
+    assert is_same_store(one, other) is expected

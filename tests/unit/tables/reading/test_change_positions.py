@@ -49,7 +49,7 @@ def archive_most(table: LogTable) -> None:
 
 
 @dataclass
-class ArchivedMeanwhile:
+class ArchivedDuringSearch:
     """The storage of a table whose oldest commits are archived right before the first commit is read."""
 
     table: LogTable
@@ -74,13 +74,13 @@ def test_an_archival_during_the_search_for_a_position_does_not_matter(tmp_path: 
     begin = table.newest()[0].visible_from
     for number in range(2, 7):
         table.write([("a", number, "p", "1")])
-    storage: Any = ArchivedMeanwhile(table)
-    meanwhile = TableAccess(storage=storage, clock=SystemClock(), config=access(table).config)
-    assert change_position(meanwhile, "one") == "20260101000000000"
+    storage: Any = ArchivedDuringSearch(table)
+    archiving = TableAccess(storage=storage, clock=SystemClock(), config=access(table).config)
+    assert change_position(archiving, "one") == "20260101000000000"
     assert storage.is_archived
     for number in range(7, 12):
         table.write([("a", number, "p", "1")])
-    again: Any = ArchivedMeanwhile(table)
+    again: Any = ArchivedDuringSearch(table)
     scan = plan_changes(again, change_request({}, begin, None))
     assert again.is_archived
     assert scan.commit_count == 10
