@@ -6,7 +6,8 @@ the next group of a common queue. The longest groups are at its front, so that a
 each other lane is printed when all lanes have ended. The first failure ends all lanes; with ``KEEP_GOING=1``, all
 groups run.
 
-With ``RESUME=1``, a run that was ended continues: groups that have passed with the same commit do not run again.
+With ``RESUME=1``, a run that was ended continues: groups that have passed do not run again. A group runs again if a
+file has changed since then, except test modules (``test_*.py``) in folders of other groups.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -22,7 +23,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -68,6 +69,26 @@ GROUPS_OF_ALL = (
     "test-docs",
 )
 """Groups of ``make test-all``, roughly from the longest to the shortest."""
+
+FOLDERS = {
+    "test-airflow-stack": ("tests/airflow/stack",),
+    "test-compose": ("tests/compose",),
+    "test-conformance-logs": (
+        "tests/conformance/compaction",
+        "tests/conformance/merge_on_read",
+        "tests/conformance/merge_on_read_services",
+    ),
+    "test-conformance-metadata": ("tests/conformance/metadata_table",),
+    "test-conformance-tables": ("tests/conformance",),
+    "test-connect35": ("tests/e2e",),
+    "test-e2e": ("tests/e2e",),
+    "test-platforms": ("tests/platforms", "tests/unit/storage/stores"),
+    "test-readers": ("tests/readers",),
+    "test-s3": ("tests/s3", "tests/unit/storage/stores"),
+    "test-spark": ("tests/spark",),
+    "test-spark35": ("tests/spark",),
+}
+"""Folders with the test modules of a group. Each group that is missing here may read any file of the repository."""
 
 KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")
 LANES = int(os.environ.get("LANES") or 2)
@@ -187,14 +208,35 @@ def _note(group: str, lane: int, seconds: float, *, has_passed: bool) -> None:
 
 
 def _passed_before() -> dict[str, float]:
-    """Map each group that has passed with this commit and depth to its seconds. With local changes, return {}."""
+    """Map each group that has passed with the same files and depth to its seconds. With local changes, return {}."""
     commit, found = _commit(), {}
     for path in ENDED.glob("*.json"):
         note = json.loads(path.read_text(encoding="utf-8"))
-        is_same = (note["commit"], note["depth"]) == (commit, _depth())
-        if note["passed"] and is_same and commit and not commit.endswith("-dirty"):
+        is_same = note["depth"] == _depth() and _has_same_files(path.stem, note["commit"], commit)
+        if note["passed"] and is_same:
             found[path.stem] = note["seconds"]
     return found
+
+
+def _has_same_files(group: str, before: str, now: str) -> bool:
+    """Whether every file that the group may read is the same in both commits."""
+    if any(not commit or commit.endswith("-dirty") for commit in (before, now)):
+        return False
+    folders = FOLDERS.get(group)
+    if before == now or folders is None:
+        return before == now
+    return all(_is_test_of_others(path, folders) for path in _changed(before, now))
+
+
+def _is_test_of_others(path: str, folders: Sequence[str]) -> bool:
+    is_test_module = path.startswith("tests/") and Path(path).match("test_*.py")
+    return is_test_module and not any(path.startswith(f"{folder}/") for folder in folders)
+
+
+def _changed(before: str, now: str) -> list[str]:
+    """Paths of the files that differ between two commits, below the root of the repository."""
+    command = ["git", "diff", "--name-only", before, now]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
 def _depth() -> str:
@@ -210,7 +252,7 @@ def _commit() -> str:
 
 
 def _groups() -> tuple[str, ...]:
-    return GROUPS_OF_ALL if _depth() == "all" else GROUPS
+    return GROUPS if _depth() == "sample" else GROUPS_OF_ALL
 
 
 def _pytest_arguments(group: str) -> str:

@@ -29,7 +29,7 @@ GROUPS = {
     "conformance": "other implementations of Hudi judge our tables",
 }
 
-LEFT_TO_TEST_ALL = pytest.StashKey[int]()  # number of tests that this run leaves to ``make test-all``
+LEFT_OUT = pytest.StashKey[int]()  # number of tests that only deeper runs include
 
 # The default profile is quick and deterministic, so a failed run fails again. The profile `deep` is random.
 settings.register_profile(
@@ -50,11 +50,14 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", f"{group}: {meaning} (every test in tests/{group})")
     config.addinivalue_line("markers", "at_the_end: runs after the other tests of its folder")
     config.addinivalue_line("markers", "thorough: `make test-all` runs it, `make test` does not")
+    config.addinivalue_line("markers", "exhaustive: only TEST_DEPTH=exhaustive runs it")
+    config.addinivalue_line("markers", "on_spark: a conformance test whose jobs run on Spark")
+    config.addinivalue_line("markers", "oracles(...): releases and table versions that `make test-all` uses")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     table_versions.deselect_others(config, items, os.environ.get("TABLE_VERSION", ""))
-    config.stash[LEFT_TO_TEST_ALL] = depth.deselect_thorough(config, items)
+    config.stash[LEFT_OUT] = depth.deselect_deeper(config, items)
     for item in items:
         group = item.path.relative_to(TESTS).parts[0]
         if group not in GROUPS:
@@ -63,8 +66,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if left := config.stash.get(LEFT_TO_TEST_ALL, 0):
-        terminalreporter.write_line(f"{left} tests are left to `make test-all` (TEST_DEPTH=all).")
+    if left := config.stash.get(LEFT_OUT, 0):
+        terminalreporter.write_line(f"Left out: {left} tests of deeper runs (docs/testing.md).")
     if lines := fail_points.summary():
         terminalreporter.section("failures provoked in jobs")
         for line in lines:

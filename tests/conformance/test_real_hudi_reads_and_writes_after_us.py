@@ -18,6 +18,8 @@ from judges.oracle import ORACLES, V6_OLD, V8, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, LOCAL_TIME, Model, Row, as_table, assert_rows_equal, merged, some_rows
 from judges.table_files import properties
 
+pytestmark = pytest.mark.oracles(*ORACLES)
+
 PARTITIONED = [(oracle, True) for oracle in ORACLES]
 NOT_PARTITIONED = [(oracle, False) for oracle in ORACLES]
 

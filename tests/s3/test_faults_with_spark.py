@@ -2,7 +2,7 @@
 
 The requests of the driver and of the Spark tasks count. ``FAIL_EVERY`` is the distance of the requests that fail. The
 tests of a job begin at different requests. With ``FAIL_EVERY=6``, together they disturb every request, in more than an
-hour; with ``TEST_DEPTH=all``, every third request. `test_faults.py` disturbs every request of jobs without Spark.
+hour; with ``TEST_DEPTH=all``, every sixth request. `test_faults.py` disturbs every request of jobs without Spark.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,7 +33,7 @@ from support.spark.leftovers import later
 from support.spark.table_elsewhere import Row, rows_by_hudi_rs
 from support.stores.faults import Fault, OneFault, disturbing
 
-EVERY = int(number_from("FAIL_EVERY", 60, 18))
+EVERY = int(number_from("FAIL_EVERY", 60, 36))
 OLD: list[Row] = [(f"k{number}", 1, "xy"[number % 2]) for number in range(8)]
 BATCH: list[Row] = [(f"k{number}", 2, "xy"[number % 2]) for number in range(4, 12)]
 BUILT = ("files", "column_stats")

@@ -1,6 +1,11 @@
-"""How much a test run covers: a fixed sample of the cases or, with ``TEST_DEPTH=all`` (``make test-all``), all cases.
+"""How much a test run covers. The environment variable ``TEST_DEPTH`` decides.
 
-Tests and cases that only ``make test-all`` runs have the marker ``thorough``.
+- ``sample`` (``make test``): a fixed sample of the cases.
+- ``all`` (``make test-all``): all tests, except repetitions with a further table version or release of Hudi.
+- ``exhaustive``: every case.
+
+Tests and cases that ``make test`` leaves out have the marker ``thorough``; those that ``make test-all`` also leaves out
+have the marker ``exhaustive``.
 """
 
 import os
@@ -11,12 +16,13 @@ import pytest
 
 T = TypeVar("T")
 
-IS_ALL = os.environ.get("TEST_DEPTH", "sample") == "all"
-"""Whether this test run covers all cases."""
+DEPTH = os.environ.get("TEST_DEPTH", "sample")
+IS_ALL = DEPTH in ("all", "exhaustive")
+"""Whether this test run covers more than the sample."""
 
 
 def by_depth(sampled: T, everything: T) -> T:
-    """Return `everything` with ``TEST_DEPTH=all``, and `sampled` in all other runs."""
+    """Return `sampled` in ``make test``, and `everything` in deeper runs."""
     return everything if IS_ALL else sampled
 
 
@@ -33,9 +39,10 @@ def cases(every: Sequence[Any], sampled: Sequence[Any], name: Callable[[Any], st
     ]
 
 
-def deselect_thorough(config: pytest.Config, items: list[pytest.Item]) -> int:
-    """Deselect the tests with the marker ``thorough``, unless this run covers all cases; return their number."""
-    left_out = [] if IS_ALL else [item for item in items if item.get_closest_marker("thorough")]
+def deselect_deeper(config: pytest.Config, items: list[pytest.Item]) -> int:
+    """Deselect the tests whose markers require a deeper run than this run; return their number."""
+    markers = {"sample": ("thorough", "exhaustive"), "all": ("exhaustive",)}.get(DEPTH, ())
+    left_out = [item for item in items if any(item.get_closest_marker(marker) for marker in markers)]
     if left_out:
         dropped = set(left_out)
         items[:] = [item for item in items if item not in dropped]

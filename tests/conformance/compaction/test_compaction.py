@@ -42,6 +42,7 @@ def compactor(engine: Engine) -> Compactor:
     return Compactor(engine)
 
 
+@pytest.mark.oracles(*ORACLES)
 @ON_NEWEST
 def test_hudi_reads_the_same_rows_before_and_after_our_compaction(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle

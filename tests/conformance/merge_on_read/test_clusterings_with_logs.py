@@ -44,6 +44,7 @@ def latest_logs(judge: HudiJudge, base_path: Path) -> bool:
     return snapshot(judge, base_path) != read_optimized(judge, base_path)
 
 
+@pytest.mark.oracles(V6_OLD, V8, V9)
 def test_hudi_reads_the_same_rows_before_and_after_our_clustering(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:

@@ -18,6 +18,7 @@ WALKS = [(oracle, seed) for oracle in (V6_OLD, V8, V9) for seed in (0, 1)]
 SAMPLED = [(V6_OLD, 0), (V9, 1)]
 
 
+@pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("walked", cases(WALKS, SAMPLED, lambda case: f"{case[0]}-seed-{case[1]}"))
 def test_all_readers_agree_after_each_turn(hudi, tmp_path: Path, walked: tuple[Oracle, int]) -> None:
     oracle, seed = walked

@@ -15,7 +15,7 @@ from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.clusterings import call_procedure
 from judges.merge_on_read.shared_log_tables import DELETED, SharedTable
-from judges.oracle import SAMPLED_ORACLES, V6, Oracle
+from judges.oracle import ORACLES, SAMPLED_ORACLES, V6, Oracle
 from judges.rows import PLAIN, Row, some_rows
 
 SMALL_BLOCKS = {"logfile__data__block__max__size": "4096"}
@@ -51,6 +51,7 @@ def kinds(table: SharedTable, path: str) -> Counter[int]:
     return Counter(head.block_type for head in scan_log(lambda at, n: data[at : at + n], len(data)).heads)
 
 
+@pytest.mark.oracles(*ORACLES)
 @pytest.mark.parametrize("oracle", SAMPLED_ORACLES)
 def test_the_recorded_size_of_every_log_file_is_its_length(hudi, tmp_path: Path, oracle: Oracle) -> None:
     table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release), FLAGGED)

@@ -73,6 +73,7 @@ def test_hudi_with_its_defaults_changes_a_table_that_we_created(
 
 
 @pytest.mark.thorough
+@pytest.mark.oracles(V8, V9)
 @pytest.mark.parametrize("oracle", [V8, V9], ids=str)
 def test_hudi_with_its_defaults_changes_a_table_of_a_later_version(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle

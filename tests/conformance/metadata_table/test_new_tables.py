@@ -80,6 +80,7 @@ def assert_not_built_again(base_path: Path, before: dict[str, bytes]) -> None:
     assert all(time.startswith("2") for time in added), "Hudi initialised a partition again"
 
 
+@pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("oracle", cases([V6_OLD, V8, V9], [V6_OLD]))
 def test_hudi_and_we_write_in_turns_to_a_table_that_our_first_write_created(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle

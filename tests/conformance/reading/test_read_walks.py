@@ -14,6 +14,7 @@ from support.depth import by_depth, cases
 TURNS = by_depth(12, 60)
 
 
+@pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("oracle", cases((V6_OLD, V8, V9), [V9]))
 def test_reads_of_a_merge_on_read_table(hudi, tmp_path: Path, oracle: Oracle) -> None:
     walk = LogWalk(hudi(oracle.release), tmp_path / "t", oracle, seed=3)
@@ -30,6 +31,7 @@ def test_reads_of_a_merge_on_read_table(hudi, tmp_path: Path, oracle: Oracle) ->
     assert all(reads.counts.values()), reads.counts
 
 
+@pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
 def test_reads_of_a_copy_on_write_table(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
     seed = EDGES.index(oracle) if oracle in EDGES else 5

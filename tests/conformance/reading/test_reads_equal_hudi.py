@@ -18,6 +18,8 @@ from judges.table_files import instant_names
 from support.depth import cases
 from support.reading.read_here import AS_OF, window
 
+pytestmark = pytest.mark.oracles(V6_OLD, V8, V9)
+
 COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 every_oracle = pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
 # `make test` runs these tests with one release of Hudi.

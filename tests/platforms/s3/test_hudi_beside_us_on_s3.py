@@ -33,7 +33,7 @@ from support.depth import number_from
 
 _LOG = logging.getLogger(__name__)
 
-SECONDS = number_from("S3_LOOP_SECONDS", 20, 120)
+SECONDS = number_from("S3_LOOP_SECONDS", 20, 60)
 OURS = {
     **LOCKED,
     "hoodie.write.lock.provider": STORAGE_BASED_PROVIDER,

@@ -34,11 +34,32 @@ def test_only_groups_that_passed_with_the_same_commit_and_depth_are_left_out(
     runner._note("test-unit", 1, 12.4, has_passed=True)
     runner._note("test-spark", 2, 7.0, has_passed=False)
     assert runner._passed_before() == {"test-unit": 12}
+    monkeypatch.setattr(runner, "_changed", lambda before, now: ["README.md"])
     monkeypatch.setenv("COMMIT_OF_TEST", "c2")
     assert runner._passed_before() == {}
     monkeypatch.setenv("COMMIT_OF_TEST", "c1")
     monkeypatch.setenv("TEST_DEPTH", "sample")
     assert runner._passed_before() == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "left_out"),
+    [
+        ("tests/spark/writing/test_upsert_job.py", {"test-s3"}),
+        ("tests/s3/test_faults.py", {"test-spark"}),
+        ("tests/unit/test_errors.py", {"test-s3", "test-spark"}),
+        ("tests/s3/proxy.py", set()),
+        ("spark_jobs/upsert.py", set()),
+    ],
+)
+def test_a_changed_test_module_repeats_only_the_groups_that_may_read_it(
+    runner: ModuleType, monkeypatch: pytest.MonkeyPatch, changed: str, left_out: set[str]
+) -> None:
+    for group in ("test-unit", "test-spark", "test-s3"):
+        runner._note(group, 1, 12.0, has_passed=True)
+    monkeypatch.setenv("COMMIT_OF_TEST", "c2")
+    monkeypatch.setattr(runner, "_changed", lambda before, now: [changed])
+    assert set(runner._passed_before()) == left_out
 
 
 @pytest.mark.parametrize("commit", ["c1-dirty", ""], ids=["local changes", "no commit"])
