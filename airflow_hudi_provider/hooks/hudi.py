@@ -1,6 +1,6 @@
 """Read a Hudi table from a worker, the triggerer or a callback, without Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -111,6 +111,12 @@ class HudiHook(BaseHook):
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
+    def newest_archived_writes(self) -> "Iterator[ArchivedWrite]":
+        """Yield the writes of `archived_writes`, newest first. Older files are read only if the caller goes on."""
+        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+
+        return ArchivedTimeline(self.storage, self.table_config()).newest_readable_writes()
+
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
         """Count the completed writes that were requested after the newest completed or pending clustering.
 
@@ -127,7 +133,7 @@ class HudiHook(BaseHook):
 
         wanted = write_operations(operations)
         store = self.timeline_store()
-        return count_commits_of(store, store.load(), wanted, archived=self.archived_writes)
+        return count_commits_of(store, store.load(), wanted, archived=self.newest_archived_writes)
 
     def clusterings(self) -> "ClusteringHistory":
         """Read the clusterings on the active timeline. If there is no table, return an empty history.

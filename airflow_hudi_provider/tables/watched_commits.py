@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
@@ -110,7 +111,9 @@ class CommitWatch:
         if self._archived[0] != first:
             # Keep only writes that may be new. Writes before the floor of the cursor are not new, and will never be
             # new, because the floor never decreases.
-            found = [w for w in hook.archived_writes() if w.instant.requested_time >= cursor.floor]
+            archived = hook.newest_archived_writes()
+            found = [*takewhile(lambda write: write.instant.requested_time >= cursor.floor, archived)]
+            found.reverse()  # oldest first
             for write in found:
                 self._read.setdefault(write.instant.requested_time, write.metadata)
             self._archived = (first, tuple(write.instant for write in found))

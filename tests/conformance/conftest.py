@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from judges.hudi_judge import HudiJudge, JudgeUnavailableError
 from judges.oracle import RELEASES
-from judges.oracle_choice import mark_exhaustive
+from judges.oracle_choice import pytest_collection_modifyitems as pytest_collection_modifyitems
 from judges.rows import OUR_ROWS, as_table
 from judges.table_files import copy_table
 
@@ -23,14 +23,6 @@ if TYPE_CHECKING:
     from judges.engine import Engine
 
 JudgeOf = Callable[[str], HudiJudge]
-
-
-@pytest.hookimpl(tryfirst=True)  # before the tests of deeper runs are left out
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    mark_exhaustive(items)
-    for item in items:
-        if "spark" in getattr(item, "fixturenames", ()):
-            item.add_marker("on_spark")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Which pairs of Hudi release and table version ``make test-all`` uses for a test of conformance.
+"""Pytest hook that selects the pairs of Hudi release and table version for the conformance tests of ``make test-all``.
 
 Versions 8 and 9 differ in few places, and so do tables of version 6 of the two releases. Therefore, most tests use only
 the oldest and the newest pair (`EDGES`). A test whose outcome may depend on the version names its pairs itself:
@@ -13,6 +13,15 @@ from typing import Any
 import pytest
 
 from judges.oracle import EDGES, V6_OLD, V9, Oracle
+
+
+@pytest.hookimpl(tryfirst=True)  # before the tests of deeper runs are left out
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Add the markers ``exhaustive`` and ``on_spark``."""
+    mark_exhaustive(items)
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("on_spark")
 
 
 def mark_exhaustive(items: list[pytest.Item]) -> None:

@@ -25,6 +25,7 @@ from hudi_table_services.tables.undo_history import undone_by
 
 _LOG = logging.getLogger(__name__)
 _CLOCK_DIFFERENCE_MS = 3_600_000
+_UNREADABLE = "The archive cannot be read, so only the active timeline is read: %s"
 
 _completions: dict[str, dict[str, str]] = {}
 """Completion times by table and requested time. The completion time of an archived instant never changes."""
@@ -131,8 +132,25 @@ class ArchivedTimeline:
         try:
             return self.writes()
         except UnsupportedTableError as error:
-            _LOG.warning("The archive cannot be read, so only the active timeline is read: %s", error)
+            _LOG.warning(_UNREADABLE, error)
             return ()
+
+    def newest_readable_writes(self) -> Iterator[ArchivedWrite]:
+        """Yield the writes of `readable_writes`, newest requested time first.
+
+        In tables with completion times, older history files are read only if the caller goes on. In version 6, all
+        archive files are read at the beginning, because a later file may contain earlier writes.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+        """
+        if self.config.table_version.layout is TimelineLayout.V1:
+            yield from reversed(self.readable_writes())
+            return
+        try:
+            yield from self.newest_with("")
+        except UnsupportedTableError as error:
+            _LOG.warning(_UNREADABLE, error)
 
     def tail(self, *, count: int, limit_bytes: int) -> ArchiveTail:
         """The newest archived writes.

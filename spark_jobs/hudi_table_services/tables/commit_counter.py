@@ -4,7 +4,7 @@ Clustering jobs compare this number with the limits of their request (`CommitGat
 also use it.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from hudi_table_services.errors import ObjectNotFoundError
 from hudi_table_services.model.archival import ArchivedWrite
@@ -24,7 +24,7 @@ def count_commits_of(
     operations: Sequence[WriteOperation] | None = (),
     *,
     history: ClusteringHistory | None = None,
-    archived: Callable[[], Sequence[ArchivedWrite]] = tuple,
+    archived: Callable[[], Iterable[ArchivedWrite]] = tuple,
     row_writes: Collection[str] = (),
 ) -> CommitCount:
     """Count the completed writes of all writers since the newest completed or pending clustering.
@@ -33,13 +33,14 @@ def count_commits_of(
         operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`). None
             counts every completed write, as Hudi does.
         history: clusterings of the timeline, if they are already loaded.
-        archived: returns the archived writes. It is called only if the active timeline has no clustering.
+        archived: returns the archived writes, newest requested time first. The function is called only if the active
+            timeline has no clustering, and its result is read only up to the newest clustering.
         row_writes: requested times of commits that are known to have changed rows. Their metadata is read only if
             `operations` are given.
     """
     parity = operations is None
     clusterings = (history or ClusteringHistory.load(store, timeline)).requested_times
-    before = archived() if not clusterings and not parity else ()
+    before = _since_newest_clustering(archived()) if not clusterings and not parity else ()
     if before:
         timeline = Timeline.of((*(write.instant for write in before), *timeline))
         clusterings = frozenset(
@@ -58,6 +59,16 @@ def count_commits_of(
     found = {} if parity else _operations(store, read)
     found.update({time: operation for (time, _), operation in known.items()})
     return count_commits(timeline, clusterings, found, wanted, parity=parity)
+
+
+def _since_newest_clustering(archived: Iterable[ArchivedWrite]) -> tuple[ArchivedWrite, ...]:
+    """Return the first writes, up to and including the first clustering; all writes if none is a clustering."""
+    found = []
+    for write in archived:
+        found.append(write)
+        if write.metadata.operation_type is WriteOperation.CLUSTER:
+            break
+    return tuple(found)
 
 
 def _is_known(instant: Instant, row_writes: Collection[str]) -> bool:

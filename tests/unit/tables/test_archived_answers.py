@@ -19,7 +19,7 @@ from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline, history_store
 from hudi_table_services.tables.commit_counter import count_commits_of
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
-from support.archived_tables import History
+from support.archived_tables import SMALL_LIMITS, History
 from support.listing.counting_storage import CountingStorage
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
@@ -29,7 +29,7 @@ A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 def count_commits(history: History) -> tuple[int, str | None]:
     store = history.table.timeline_store
     archived = ArchivedTimeline(history.storage, history.table.config)
-    count = count_commits_of(store, store.load(), archived=archived.readable_writes)
+    count = count_commits_of(store, store.load(), archived=archived.newest_readable_writes)
     return count.count, count.since.requested_time if count.since else None
 
 
@@ -49,6 +49,22 @@ def test_archival_does_not_change_the_count_of_commits_since_the_last_clustering
     assert archived is not None
     assert archived.archived_commits > 2
     assert count_commits(history) == before
+
+
+def test_the_count_reads_the_history_only_up_to_the_newest_clustering() -> None:
+    history = History(TableVersion.V9)
+    history.commits(12, A)
+    history.archive()
+    old = {path for path in history.files() if path.endswith(".parquet")}
+    cluster(history)
+    history.commits(7, B)
+    history.archive(options={**SMALL_LIMITS, "hoodie.timeline.compaction.batch.size": "99"})
+    counting, store = CountingStorage(history.storage), history.table.timeline_store
+    archived = ArchivedTimeline(counting, history.table.config)
+    count = count_commits_of(store, store.load(), archived=archived.newest_readable_writes)
+    assert count.count == 7
+    assert old
+    assert old.isdisjoint(path for path, reads in counting.requests.items() if reads)
 
 
 def cluster(history: History) -> None:

@@ -122,8 +122,8 @@ SPLIT_ABOVE = option(
     "hoodie.airflow.clustering.split.above.bytes",
     0,
     "ours: minimum size of a file slice that becomes a group of its own and is divided into files of the target size, "
-    "for example after a compaction, which cannot divide files; 0 = large files are not rewritten; without effect with "
-    "parity",
+    "for example after a compaction, which cannot divide files; 0 = large files are not rewritten. With parity, this "
+    "option has no effect",
     WholeNumber(least=0, is_size=True),
     services=(OptionGroup.CLUSTERING,),
 )
@@ -174,21 +174,21 @@ TASK_MEMORY_BYTES = option(
 INLINE = option(
     "hoodie.clustering.inline",
     False,
-    "if `true`, no plan is scheduled after fewer commits than `hoodie.clustering.inline.max.commits`",
+    "if `true`, a plan is scheduled only after at least `hoodie.clustering.inline.max.commits` commits",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
 SCHEDULE_INLINE = option(
     "hoodie.clustering.schedule.inline",
     False,
-    "if `true`, no plan is scheduled after fewer commits than `hoodie.clustering.async.max.commits`",
+    "if `true`, a plan is scheduled only after at least `hoodie.clustering.async.max.commits` commits",
     Flag(),
     services=(OptionGroup.CLUSTERING,),
 )
 ASYNC = option(
     "hoodie.clustering.async.enabled",
     False,
-    "if `true`, no plan is scheduled after fewer commits than `hoodie.clustering.async.max.commits`, "
+    "if `true`, a plan is scheduled only after at least `hoodie.clustering.async.max.commits` commits, "
     "`--every-n-commits`",
     Flag(),
     "hoodie.datasource.clustering.async.enable",
@@ -332,7 +332,8 @@ CLUSTERING_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
             "hoodie.layout.optimize.build.curve.sample.size",
         ),
         *ignored(
-            "clustering always decodes rows, so that each file has its own name, bloom filter and statistics",
+            "clustering always decodes rows, because rows contain the name of their file, and each new file needs a "
+            "new bloom filter and new statistics",
             "hoodie.file.stitching.binary.copy.schema.evolution.enable",
         ),
         *ignored(

@@ -125,7 +125,7 @@ class HistoryStore:
         wanted = text.encode()
         for entries in self._newest_entries():
             for entry in entries:
-                if _is_write(entry) and entry.metadata and wanted in entry.metadata:
+                if _is_write(entry) and wanted in (entry.metadata or b""):
                     yield _write(entry)
 
     def _newest_entries(self) -> Iterator[tuple[HistoryEntry, ...]]:
