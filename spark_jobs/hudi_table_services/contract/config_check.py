@@ -308,5 +308,5 @@ class CheckConfigRequest(JobRequest):
         return RuntimeFacts.of({"storage_scheme": scheme, **self.facts})
 
     def fails_with(self, severity: str) -> bool:
-        """Whether a finding of this severity fails the job."""
+        """Whether a finding of this severity makes the job fail."""
         return self.fail_on != NEVER and Severity(severity).rank <= Severity(self.fail_on).rank

@@ -37,8 +37,8 @@ class Failure:
         """Return the block: a heading, and one wrapped paragraph for each text that is not empty.
 
         Args:
-            width: width of the texts beside the labels, in characters; words that are longer, such as paths, are not
-                broken, and a line that is a command of a shell is not wrapped.
+            width: width of the texts beside the labels, in characters. Longer words, such as paths, are not broken.
+                Lines with a shell command are not wrapped.
         """
         heading = f"FAILED: {self.kind}" if self.kind else "FAILED"
         paragraphs = (

@@ -151,7 +151,8 @@ class RecoveryReport(Report):
         savepoint: requested time of the restored savepoint; empty for rollbacks.
         undone: instants that the job undid, newest first.
         finished: requested times of rollbacks and restores that other jobs left pending and that this job completed.
-        left_alone: one sentence for each failed write that the job did not undo. The sentence gives the reason.
+        left_alone: sentences about pending writes that the job did not undo because they may still run or, in a preview
+            of a restore, about unfinished restores.
     """
 
     service: ClassVar[str] = RECOVERY

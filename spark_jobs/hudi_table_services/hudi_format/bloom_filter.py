@@ -92,7 +92,7 @@ class SimpleBloomFilter:
         for block in key_blocks(offsets, data):
             for _ in range(self.hash_count):
                 is_set = self._bits[block.next_positions(self.bit_count)]
-                # For most absent keys, one of the first hashes finds an unset bit. Continue only with the other keys.
+                # Continue only with keys whose bits are all set so far. Few absent keys remain after the first hashes.
                 if not is_set.all():
                     block = block.where(is_set)
             found[block.rows] = True

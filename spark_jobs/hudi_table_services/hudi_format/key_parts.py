@@ -30,7 +30,7 @@ class KeyParser(Enum):
 
 
 def _split(key: str, fields: Collection[str]) -> list[str | None]:
-    """Split at every comma. As in Hudi, a piece without a colon is a part, even of a field that is not hashed."""
+    """Split at every comma. As in Hudi, a piece without a colon is hashed, even if its field is not a hash field."""
     parts: list[str | None] = []
     for piece in _java_split(key):
         name, colon, value = piece.partition(":")

@@ -72,7 +72,7 @@ class KeyBlock:
 
 
 def key_blocks(offsets: Offsets, data: Bytes) -> Iterator[KeyBlock]:
-    """Yield all keys in blocks of equal length. No hash of a block has been computed yet.
+    """Yield all keys in blocks. The keys of a block have the same length, and their hashes are not computed yet.
 
     Args:
         offsets: n + 1 positions in `data`.

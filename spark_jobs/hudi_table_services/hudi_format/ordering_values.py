@@ -22,11 +22,12 @@ DECIMAL_PRECISION = 30
 _MOST_DECIMAL_BYTES = 16
 
 Scalar: TypeAlias = bool | int | float | bytes | str | Decimal
-"""Days since 1970 for dates, microseconds since midnight or since 1970 for times and timestamps."""
+"""A value that is not an array. A date is days since 1970, a time is microseconds since midnight, and a timestamp is
+microseconds since 1970."""
 
 
 class Wrapper(Enum):
-    """Name of the Avro record around an ordering value. The order is the order of the branches after null."""
+    """Name of the Avro record around an ordering value. The members have the order of the branches after null."""
 
     BOOLEAN = "BooleanWrapper"
     INT = "IntWrapper"

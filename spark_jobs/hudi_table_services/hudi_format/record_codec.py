@@ -1,6 +1,6 @@
 """Conversion between frozen dataclasses and Avro records, with one table of field names for each class.
 
-An Avro null is read as None if the attribute may be None, and as the attribute's default if not. None is written as
+An Avro null is read as None if the attribute may be None, otherwise as the attribute's default. None is written as
 null. A null is an error only if the attribute has no default and cannot be None.
 """
 

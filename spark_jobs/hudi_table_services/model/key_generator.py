@@ -220,7 +220,7 @@ class KeyGeneratorConfig:
     def reads_times_of(self, column_type: DataType) -> bool:
         """Whether a partition column of this type can become a formatted time.
 
-        If `timestamp` is None, only a timestamp column with `consistent_logical_timestamp` can.
+        If `timestamp` is None, only a timestamp column can, and only with `consistent_logical_timestamp`.
         """
         is_instant = self.consistent_logical_timestamp and column_type == TIMESTAMP
         return is_instant or (self.timestamp is not None and self.timestamp.reads(column_type))

@@ -23,7 +23,7 @@ class RecordType(IntEnum):
 
 
 class StatKind(Enum):
-    """Name of the Avro record that wraps a smallest or greatest value. The order is the order in the Avro union."""
+    """Name of the Avro record that wraps a smallest or greatest value. The members have the order of the Avro union."""
 
     BOOLEAN = "BooleanWrapper"
     INT = "IntWrapper"

@@ -144,7 +144,7 @@ class TableConfig:
 
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
-        """Return the partitions of the metadata table that readers use. If they are stale, readers miss rows."""
+        """Return the partitions of the metadata table that readers use. If a partition is stale, readers miss rows."""
         return _fields(self.properties.get("hoodie.table.metadata.partitions"))
 
     @property

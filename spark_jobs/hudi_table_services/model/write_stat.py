@@ -27,7 +27,7 @@ FILE_GROUPS_KEY = "airflow.file_groups"
 """Key of the number of file groups, in the extra metadata of the instant that creates a metadata table partition.
 
 Hudi does not record this number, but counts the file groups. If the last file group has no record yet and its file is
-lost, the count is too small, and the hashes of keys select other file groups.
+lost, the count is too small, and the hashes of keys select wrong file groups.
 """
 
 

@@ -20,8 +20,8 @@ class ChangedGroups:
     """The groups in which a window changed a row.
 
     Attributes:
-        keys: the values of the group columns, each group once. A group is contained if the window added, changed or
-            deleted one of its rows, or moved a row into or out of the group. Groups with null or NaN in a group
+        keys: the values of the group columns, each group once. These are the groups in which the window added, changed
+            or deleted a row, and the groups into or out of which a row moved. Groups with null or NaN in a group
             column are left out.
         rows: all rows of these groups, as of the end of the window. A group whose rows were all deleted has no rows.
         until: the begin of the next window.

@@ -24,7 +24,7 @@ class TableChanges:
     Attributes:
         changed: the rows that the window added or changed, as of its end. A row that changed several times occurs once.
         deleted: the rows that existed before the window and do not exist at its end, with their last values before the
-            window. A row that moved to another partition is deleted in the first, and changed in the second.
+            window. A row that moved to another partition is deleted in the old partition and changed in the new one.
         replaced: the deleted rows, and the changed rows that existed before the window, with their last values before
             the window. Empty unless `changes_of` was called with `with_replaced`.
         until: the begin of the next window.
@@ -54,8 +54,8 @@ def read_changes(
     """Return the changes between two states of a table of version 6, 8 or 9.
 
     This function chooses the files, so the DataFrames return the same rows even after later writes. Unlike the result
-    of an incremental read of Hudi, the changes contain deletes. They do not contain a late row that loses against a
-    stored row.
+    of an incremental read of Hudi, the changes contain deletes. They do not contain a late row, i.e. a row whose
+    ordering value is smaller than that of the stored row.
 
     Args:
         begin: begin of the window, exclusive: `TableChanges.until` of the previous window, a point in time, or

@@ -50,8 +50,8 @@ def read_table(
         base_path: path or URI of the table. The driver and the executors must be able to read it.
         options: Hudi's read options, by their names: the query type, the instant of a time-travel read, the window of
             an incremental read (docs/reading.md).
-        columns: names of the columns to read; None for all columns, after Hudi's five meta columns. Files are read
-            only for these columns and those of `filters`; a later `select` does not have this effect.
+        columns: names of the columns to read; None for all columns, after Hudi's five meta columns. Spark's tasks read
+            only these columns and those of `filters` from the files. A later `select` does not change that.
         filters: conditions that are joined by AND, as triples such as ``("price", ">", 10)``,
             ``("id", "in", ["a", "b"])`` or ``("name", "is null")``. The DataFrame contains exactly the rows that fulfil
             them, and files without such rows are not read.

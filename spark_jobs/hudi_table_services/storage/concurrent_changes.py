@@ -70,9 +70,9 @@ def load_completed_changes(
 def newer_may_be_archived(store: TimelineStore, before: Timeline, after: Timeline) -> bool:
     """Whether a write that was not complete in `before` may have completed and been archived before `after` was loaded.
 
-    Archival moves the oldest writes first. If the first write of `after` is not newer than the newest write of
-    `before`, then no write that is newer than the writes of `before` has been archived. If this function returns True,
-    the caller must plan its write again, because the check for conflicts does not read archived writes.
+    If this function returns True, the caller must plan its write again, because the check for conflicts does not read
+    archived writes. Archival moves the oldest writes first. So a write that is newer than all writes of `before` can
+    have been archived only if the first write of `after` is newer than all writes of `before`.
     """
     newest = max((i.requested_time for i in before if i.action.writes_data), default="")
     return newest < _first_left_by_archival(after) or pending_may_be_archived(store, before, after)

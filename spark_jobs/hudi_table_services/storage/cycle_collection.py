@@ -14,7 +14,7 @@ def paused_cycle_collection() -> Iterator[None]:
     (``benchmarks/compaction_planning.py``). Objects without cycles are still freed at once.
 
     The collector is global. If several threads use this function at the same time, the collector can run again before
-    the last of them ends. After the last of them has ended, the collector always runs.
+    the last thread leaves its block. After the last thread has left its block, the collector always runs.
     """
     if not gc.isenabled():
         yield

@@ -90,14 +90,15 @@ def first_write_time(timeline: Timeline) -> str | None:
 def archived_log_instants(files: Iterable[StoredObject], visibility: Visibility) -> frozenset[str]:
     """Return the archived delta commits whose completion times decide to which slices their log files belong.
 
-    Such a delta commit was requested before the newest visible base file of the file group of its log file.
+    Such a delta commit was requested before the newest visible base file of a file group, and wrote a log file of this
+    file group.
 
     Args:
         files: files of one partition. The names of its log files must contain the time of their delta commit.
     """
     files = tuple(files)
     if visibility.completed.keys() >= _instants_of_logs(files):
-        return frozenset()  # almost always; this check needs a fraction of the time of `_by_file_id`
+        return frozenset()  # the usual case; `_by_file_id` takes much longer than this check
     bases, logs = _by_file_id(files, visibility)
     return frozenset(
         log.instant_time
@@ -245,7 +246,7 @@ def _logs_by_name(
 
 
 def is_visible_log(log: LogFile, visibility: Visibility) -> bool:
-    """Whether readers open a log file. In table version 6, its blocks can nevertheless be invisible."""
+    """Whether readers open a log file. In table version 6, readers can still ignore blocks of this file."""
     if visibility.sees(log.instant_time):
         return True
     return not visibility.has_own_log_instants and log.instant_time in visibility.pending_compactions

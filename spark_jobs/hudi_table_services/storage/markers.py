@@ -74,7 +74,7 @@ class MarkerStore:
     def _is_own_log(self, path: str) -> bool:
         """Whether the file of an append marker is a log file that contains only blocks of this write.
 
-        Writers before Hudi 0.15 put the name of a base file that does not exist into append markers.
+        The append markers of Hudi before 0.15 contain the name of a base file that does not exist.
         """
         if ".log." not in path.rpartition("/")[2]:
             return False

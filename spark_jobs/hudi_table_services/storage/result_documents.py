@@ -19,7 +19,7 @@ _HINT = "Give a new path, or the path of an earlier result document."
 _FIELDS_OF_RESULT = ("contract_version", "request_id", "outcome")
 _FIELDS_OF_PROGRESS = ("phase", "done", "total")
 _SAME_STORES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "gcs": "gs"}
-"""Maps schemes to another scheme of the same store."""
+"""Maps a scheme to the scheme that this module uses for the same store."""
 
 
 def check_result_location(result_path: str, base_path: str, source_path: str = "") -> None:
@@ -53,7 +53,7 @@ def check_result_location(result_path: str, base_path: str, source_path: str = "
 
 
 def check_result_target(storage: Storage, name: str, result_path: str) -> None:
-    """Refuse a result path that cannot be written, or whose file is not a result document. Nothing is deleted.
+    """Refuse a result path that cannot be written, or whose file is not a result document. The file is not changed.
 
     The function writes and deletes a temporary file in the folder of the document.
 
@@ -105,7 +105,7 @@ def _is_folder_or_device(storage: Storage, name: str) -> bool:
 
 
 def _is_own_document(storage: Storage, name: str, fields: tuple[str, ...]) -> bool:
-    """Whether a file is a JSON object with these fields. Of a file that is not JSON, only the first byte is read."""
+    """Whether a file is a JSON object with these fields. If the first byte is not ``{``, the rest is not read."""
     with storage.open_reader(name) as file:
         if file.read(1) != b"{":
             return False
@@ -117,7 +117,7 @@ def _is_own_document(storage: Storage, name: str, fields: tuple[str, ...]) -> bo
 
 
 def _address(path: str) -> tuple[str, str]:
-    """Return the store and the normalized path, in which links of a local file system are followed."""
+    """Return the store and the normalized path. In a local path, links are replaced by their targets."""
     if path.startswith("file:") or "://" not in path:
         return "file", os.path.realpath(open_storage(path).base_path)
     parts = urlsplit(path, allow_fragments=False)

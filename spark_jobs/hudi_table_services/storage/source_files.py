@@ -53,7 +53,7 @@ def first_source_files(
     Args:
         path: a file, a folder, or a glob in the syntax of Hadoop: ``*``, ``?``, ``[a-c]``, ``{a,b}``.
         storage_options: settings of an object store.
-        count: number of files at most; each may need a request for the listing of its folder.
+        count: largest number of files. For each file, the function may have to list a folder, which is one request.
 
     Raises:
         InvalidRequestError: the source does not exist or has no files, or its address is not supported.
@@ -74,7 +74,7 @@ def first_source_files(
 
 
 def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[SourceFile]:
-    """Yield the files that Spark reads from a source, by path. The arguments are those of `first_source_files`.
+    """Yield the files that Spark reads from a source, sorted by path. The arguments are those of `first_source_files`.
 
     Spark ignores files and folders whose names begin with ``_`` or ``.``.
 
@@ -88,10 +88,12 @@ def source_files(path: str, storage_options: Mapping[str, str]) -> Iterator[Sour
 
 
 def source_pattern(path: str) -> tuple[str, tuple[re.Pattern[str], ...]]:
-    """Return a folder above a source, and one pattern for the name on each level below it, down to the source.
+    """Return a folder above a glob, and one pattern for the names on each level below this folder.
+
+    If the path contains no wildcard, return the path itself and no patterns.
 
     Args:
-        path: a file, a folder, or a glob in the syntax of Hadoop. Without a glob, the folder is the source itself.
+        path: a file, a folder, or a glob in the syntax of Hadoop.
     """
     folder, names = _split(path)
     if any(_WILDCARDS.search(name) for name in names):

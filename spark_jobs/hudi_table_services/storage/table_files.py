@@ -1,6 +1,6 @@
 """List the data files of a table from its metadata table, if this takes fewer requests, or else from its folders.
 
-If the metadata table cannot be used, for example because it lacks completed instants, the folders are listed, too.
+If the metadata table cannot be used, for example because it lacks completed instants, the folders are listed instead.
 Planners, sensors, pages and the checks of writes use this module. A listing from the metadata table contains only data
 files of completed instants, so the following searches list folders instead (`storage.file_listing`):
 

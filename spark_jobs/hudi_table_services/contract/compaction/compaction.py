@@ -149,7 +149,8 @@ class CompactedPartition:
         slices: number of file slices.
         log_files, log_bytes: number and size of their log files.
         base_bytes: size of their base files; None if it is not known.
-        output_bytes: size of the new base files; None before the execution, as the following numbers.
+        output_bytes: size of the new base files. This number and the following numbers are None if the job did not
+            execute the plan.
         rows: number of rows in the new base files.
         updated_rows, inserted_rows, deleted_rows: number of rows that the log files changed in the base files, added to
             them, and deleted from them.
@@ -226,8 +227,9 @@ class CompactionReport(Report):
         skipped: the file slices with log files that the plan does not contain, with the reason of each.
         trigger: the delta commits and the time since the last compaction, compared with the limits, in words.
         delta_commits: number of delta commits whose log files no compaction has merged; None if not counted.
-        before, after: log files of the table before the job, and after it. After a plan was made, `after` is what the
-            execution of the plan leaves.
+        before, after: log files before and after the job: of the whole table or, if the job executed plans, of the
+            partitions of these plans. If the job only made a plan, `after` contains the log files that will remain
+            after the execution of the plan.
     """
 
     service: ClassVar[str] = COMPACTION

@@ -155,7 +155,7 @@ class HFileReader:
             )
 
     def _data_locations(self, choose: _Choose) -> list[BlockLocation]:
-        """Return locations of data blocks, including every data block that `choose` would select.
+        """Return locations of data blocks. The result contains at least the data blocks that `choose` selects.
 
         If the index has several levels, only the index blocks that `choose` selects are read.
         """

@@ -188,7 +188,7 @@ class _Generator:
         )
 
     def _next(self) -> tuple[int, bool, bool]:
-        """Return the next digit, and whether the number may end here if it is rounded down or rounded up."""
+        """Return the next digit, and two flags: whether the number may end here if rounded down, and if rounded up."""
         digit, rest = divmod(self.rest, self.unit)
         self.rest, self.error = 10 * rest, self._wrapped(10 * self.error)
         if self.error <= 0:

@@ -17,7 +17,7 @@ class CompactionDue:
         reason: one sentence with the counted delta commits, the elapsed time and the limits of the options.
         delta_commits: number of completed delta commits whose log files no compaction has merged.
         not_counted: number of log compactions in the same period; `delta_commits` does not contain them.
-        since: the compaction after which the delta commits count; None if the active timeline has no compaction.
+        since: the last compaction, from which the delta commits are counted; None if the active timeline has none.
         elapsed_seconds: seconds since `since`, or since the first delta commit; None without a delta commit.
     """
 
@@ -57,7 +57,7 @@ class SkippedSlice:
     """A slice that has log files, but is not in the plan.
 
     Attributes:
-        waits: whether a later plan may contain the slice with the same options.
+        waits: whether a later plan with the same options may contain the slice.
     """
 
     file_group_id: FileGroupId

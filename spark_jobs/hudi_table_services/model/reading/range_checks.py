@@ -56,7 +56,7 @@ def range_in_type(type_name: str, found: FileColumnRange) -> FileColumnRange | N
 
 
 def only_nulls(column: str, row_count: int) -> FileColumnRange:
-    """Return the range of a column that a file does not have: readers fill the column with null."""
+    """Return the range of a column that is missing in a file. Readers fill such a column with null."""
     return FileColumnRange(
         column=column,
         min_value=None,

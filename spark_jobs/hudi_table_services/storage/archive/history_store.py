@@ -120,7 +120,7 @@ class HistoryStore:
     def find(self, text: str) -> Iterable[ArchivedWrite]:
         """Yield the completed writes whose metadata contains the string `text`, newest first.
 
-        The newest files are read first, and older files only if the caller goes on.
+        The newest files are read first. Older files are read only if the caller requests further writes.
         """
         wanted = text.encode()
         for entries in self._newest_entries():
@@ -129,7 +129,7 @@ class HistoryStore:
                     yield _write(entry)
 
     def _newest_entries(self) -> Iterator[tuple[HistoryEntry, ...]]:
-        """Yield all entries in portions, newest first. Each portion comes from twice as many files as the last one."""
+        """Yield all entries in portions, newest first. Each portion reads twice as many files as the previous one."""
         before, count = "", 1
         while (found := _retry_after_merge(partial(self._portion, before, count))) is not None:
             before, entries = found
@@ -137,7 +137,7 @@ class HistoryStore:
             count *= 2
 
     def _portion(self, before: str, count: int) -> tuple[str, tuple[HistoryEntry, ...]] | None:
-        """Return the next entries, newest first, and the time before which further entries were requested."""
+        """Return the next entries, newest first, and a time. All further entries were requested before this time."""
         files = _newest_files(self._manifests.files(), before, count)
         if not files:
             return None
@@ -211,12 +211,14 @@ class HistoryStore:
 
 
 def _retry_after_merge(read: Callable[[], _Found]) -> _Found:
-    """Repeat a read if other archivals merged its files and no longer retain the manifest that listed these files."""
+    """Repeat a read if other archivals merged the files of the read and deleted the manifest that listed them."""
     return repeat_if_deleted(read, "the timeline history")
 
 
 def _newest_files(files: Iterable[HistoryFile], before: str, count: int) -> tuple[HistoryFile, ...]:
-    """Return the files with the newest entries before a requested time, and all files that may have entries among them.
+    """Return the files with the newest entries before a requested time.
+
+    If a further file may have entries that are newer than the oldest entry of these files, return this file, too.
 
     Args:
         before: exclusive bound; empty for no bound.

@@ -161,7 +161,7 @@ class FileSystemLock:
         return json.dumps(lock).encode()
 
     def _remove_abandoned(self) -> bool:
-        """Delete the lock if its writer is dead. Return whether the lock can be free now."""
+        """Delete the lock if its writer is dead. Return whether the lock may be free now."""
         try:
             content = self._storage.read(self._path)
             age_ms = self._age_ms(content, self._storage.modified_ms(self._path))

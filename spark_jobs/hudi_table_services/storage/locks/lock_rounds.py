@@ -8,7 +8,7 @@ from hudi_table_services.options.locks import LockOptions
 
 _LOG = logging.getLogger(__name__)
 _FIRST_LINE_S, _NEXT_LINE_S = 5.0, 60.0
-"""Waiting time before the first line in the log, and between two further lines."""
+"""Seconds before the first log line about a wait, and between a line and the next line."""
 
 
 def acquire_in_rounds(

@@ -54,7 +54,7 @@ class StorageBasedLock:
     Raises on entry:
         LockNotAcquiredError: another writer held the lock for the whole waiting time.
         MalformedMetadataError: the object is not a valid lock, so it has no expiry time and cannot be taken over.
-        InvalidRequestError: the store ignores the conditions of puts. Only the first lock of a table checks the store.
+        InvalidRequestError: the store ignores the conditions of puts. The job checks this once for each table.
     """
 
     def __init__(

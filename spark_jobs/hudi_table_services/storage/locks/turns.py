@@ -98,7 +98,7 @@ class WriterQueue:
                 try:
                     self.refresh(owner)
                 except StorageError:
-                    continue  # the next refresh may succeed; otherwise another request starts, which only wastes work
+                    continue  # the next refresh may succeed; if not, another request may start, which risks a conflict
 
         thread = threading.Thread(target=keep_alive, name=f"turn-{owner}", daemon=True)
         thread.start()

@@ -29,7 +29,10 @@ class BlockInstants:
     has_commands: bool = False
 
     def belongs_to(self, instant_time: str) -> bool:
-        """Whether no other instant wrote a block of the file. A file without complete blocks belongs to any instant."""
+        """Whether only this instant can have written the file.
+
+        A file without complete blocks belongs to any instant. A file with a rollback block belongs to no instant.
+        """
         return not self.has_commands and self.writers <= {instant_time}
 
 
@@ -37,7 +40,7 @@ def block_instants(storage: Storage, path: str, size_bytes: int = -1) -> BlockIn
     """Read the headers of all blocks of a log file.
 
     Args:
-        size_bytes: length of the file; -1 asks the storage.
+        size_bytes: length of the file; -1 if unknown, which takes one more request.
 
     Raises:
         MalformedMetadataError: a block before the end of the file is damaged; the message names file and position.

@@ -89,7 +89,7 @@ def read_slice_log(
 def _visible(
     blocks: Iterable[LocatedBlock], visibility: Visibility | None, as_of: str | None
 ) -> Iterator[LocatedBlock]:
-    """Yield all command blocks, and the other blocks of visible instants.
+    """Yield all command blocks. Of the other blocks, yield those of visible instants.
 
     As in Hudi, the command of a rollback is valid before the rollback completes.
     """

@@ -2,8 +2,8 @@
 
 All blocks of one instant are merged at the position of the instant's first block. A rollback removes all earlier blocks
 of its target. Each block of a log compaction lists the instants whose blocks it replaces. The new blocks take the
-position of the newest replaced instant, because later blocks may overwrite their rows. Log compactions can replace the
-blocks of earlier log compactions.
+position of the newest replaced instant, because later blocks may overwrite rows of the new blocks. Log compactions can
+replace the blocks of earlier log compactions.
 """
 
 from collections.abc import Callable, Iterable

@@ -14,7 +14,7 @@ from hudi_table_services.storage.stores.storage import Storage, StoredObject
 
 @dataclass(frozen=True, slots=True)
 class FileInstant:
-    """An instant that wrote a data file, or whose file slice the file belongs to."""
+    """An instant in the name or the blocks of a data file. It wrote the file, or is the base instant of the slice."""
 
     partition_path: str
     file_id: str
@@ -57,8 +57,8 @@ def writers_of_open_logs(
 ) -> dict[str, frozenset[str]]:
     """Map log files of table version 6 to the instants of their blocks.
 
-    Left out are files without complete blocks, files with rollback blocks, and files with a block that a rollback block
-    of the same slice removes.
+    The result omits three kinds of files: files without complete blocks, files with rollback blocks, and files with a
+    block that a rollback block of the same slice removes.
 
     Args:
         suspects: paths of the log files of interest. Only the slices of these files are read.

@@ -67,12 +67,12 @@ def abandoned_instants(table: MetadataTable, data: Timeline, own: Timeline) -> l
 
 
 def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> list[str]:
-    """Return the delta commits that a compaction merged although their instants are not completed in the table.
+    """Return the delta commits that a compaction merged and that are not completed on the table's loaded timeline.
 
-    Readers that use the table's loaded timeline cannot ignore the records of these delta commits, because the base file
-    contains them. See `later_instants`.
+    Readers that use this timeline cannot ignore the records of these delta commits, because the base file contains the
+    records. See `later_instants`.
     """
-    # A slice without a base file can be younger than the delta commit: a later write created its file group.
+    # A slice without a base file can be younger than the delta commit: a later write created the file group.
     bases = {s.base_instant_time for s in slices if s.base_file is not None}
     unseen = later_instants(table) | {i.requested_time for i in table.data_timeline.pending}
     return [
@@ -86,9 +86,9 @@ def merged_later_instants(table: MetadataTable, slices: Iterable[FileSlice]) -> 
 def unexplained_instants(table: MetadataTable, file_slice: FileSlice) -> list[str]:
     """Return the delta commits that are newer than the base file of a slice, and whose instant the table does not have.
 
-    The result leaves out delta commits that are later than the table's timeline, that have an archived instant, or that
-    belong to a restore. In table version 6, readers ignore a delta commit whose instant is not on the active timeline,
-    so the result also contains delta commits with an archived instant.
+    The result leaves out delta commits that are later than the table's timeline, and delta commits that belong to a
+    restore. From table version 8 on, it also leaves out delta commits whose instant is archived. In table version 6,
+    the result contains them, because readers ignore a delta commit whose instant is not on the active timeline.
     """
     data, is_new_format = table.data_timeline, table.has_own_log_instants
     known, later = _times(data), later_instants(table)
@@ -308,7 +308,7 @@ def _repairs_after_restore(instant: Instant, data: Timeline) -> bool:
 
 
 def _known_since(own: Timeline) -> str:
-    """Return a time. The metadata table should contain every write of the table that was requested after this time."""
+    """Return a requested time. All writes of the table with later requested times should be in the metadata table."""
     starts = [i.requested_time for i in delta_commits_of_table(own)]
     starts += [
         i.requested_time[:_TIME_DIGITS]
@@ -319,12 +319,18 @@ def _known_since(own: Timeline) -> str:
 
 
 def _is_initial_of_old_format(instant_time: str) -> bool:
-    """Whether the instant built a partition from a table that had writes: ``<newest write>010`` and following."""
+    """Whether the instant built a partition from a table that had writes.
+
+    The time of such an instant is the time of the newest write, followed by a number from 010 on.
+    """
     return len(instant_time) == _INITIAL_DIGITS and int(instant_time[_TIME_DIGITS:]) >= _FIRST_INITIAL_NUMBER
 
 
 def _built_at(table: MetadataTable) -> str:
-    """Return a time, ``"9"`` if unknown. The metadata table should contain every write that completed after that."""
+    """Return the time of the first build of a partition; ``"9"`` if unknown.
+
+    The metadata table should contain every write that completed after this time.
+    """
     built = [
         i.visible_from if table.has_own_log_instants else i.requested_time
         for i in table.timeline.completed

@@ -43,8 +43,8 @@ def counted_instants(data: Timeline, own: Timeline, *, has_own_log_instants: boo
 def is_own_instant(instant_time: str) -> bool:
     """Whether the time of an instant of a metadata table shows that no instant of the table has this time.
 
-    The first instants of a metadata table are small numbers. In table version 6, if no instant of the
-    table caused a later instant, its time has three more digits than the times of the table's instants.
+    The times of the first instants of a metadata table are small numbers. In table version 6, the time of a later
+    instant that no instant of the table caused has three more digits than the times of the table's instants.
     """
     return len(instant_time) > _WRITE_DIGITS or is_first_instant(instant_time)
 

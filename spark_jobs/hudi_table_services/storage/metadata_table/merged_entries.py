@@ -103,9 +103,10 @@ def _copied(
 
 
 def _liveness(codec: RecordFormat) -> Callable[[Entry], bool]:
-    """Return a check whether an entry is live, i.e. not marked as deleted. The check decodes each distinct value once.
+    """Return a function that checks whether an entry is live, i.e. not marked as deleted.
 
-    Records do not contain their keys, so there are few distinct values.
+    The function decodes each distinct live value once. Records do not contain their keys, so there are few distinct
+    values.
     """
     live: set[bytes] = set()
 

@@ -51,7 +51,7 @@ class RecordIndexGroups:
         return bases + self._files.reader.log_bytes
 
     def part(self, start: int, stop: int) -> "RecordIndexGroups":
-        """The file groups from position `start` to before position `stop`."""
+        """The file groups at the positions from `start` to `stop` - 1."""
         return RecordIndexGroups(replace(self._files, slices=self._files.slices[start:stop]))
 
     def locate(
@@ -114,7 +114,7 @@ def open_partitioned_record_index(
 ) -> dict[str, RecordIndexGroups] | UnusableMetadataTable:
     """Open a partitioned record index. Map each partition of the table to the file groups of its keys.
 
-    Apart from that, this function works like `open_record_index`.
+    The arguments, the checks and the errors are those of `open_record_index`.
     """
     return usable_or_reason(lambda: _opened_by_partition(storage, config, timeline, clock))
 
@@ -180,7 +180,7 @@ def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[byt
 def _different_records(
     index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]
 ) -> Iterator[MetadataRecord]:
-    """Yield each distinct record once. The file is read only as far as the caller takes records."""
+    """Yield each distinct record once. If the caller stops early, the rest of the file is not read."""
     with open_base_file(index.table, file_slice) as (reader, path), naming(path):
         seen: set[bytes] = set()
         for key, value in reader.find(keys):

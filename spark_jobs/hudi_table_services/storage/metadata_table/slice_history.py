@@ -19,8 +19,8 @@ def slice_history(table: MetadataTable, partition: str) -> Mapping[FileGroupId, 
 
     Files of instants that are not completed belong to no slice. Retried tasks can leave several base files of one
     instant. The slice then contains any one of them, as in Hudi (HoodieFileGroup.addBaseFile). Cleaning deletes only
-    slices that newer slices have replaced, so all of their files are outdated. The next clean deletes the files that
-    this clean leaves.
+    slices that newer slices have replaced, so all files of these slices are outdated. The next clean deletes the files
+    that this clean leaves.
     """
     visibility = Visibility.of(table.timeline, has_own_log_instants=table.has_own_log_instants)
     groups: dict[str, _Files] = defaultdict(_Files)

@@ -59,7 +59,7 @@ def list_from_metadata_table(
     clock: Clock,
     partitions: Collection[str] | None = None,
 ) -> ListingOutcome:
-    """List the table from the partition `files`: a few requests, and two for each write since the last compaction.
+    """List the table from the partition `files`. Read a few objects, and two for each write since the last compaction.
 
     The listing shows the state of `timeline`. It is refused if the metadata table contradicts the timeline, cannot be
     read, or lost a file that its own timeline names. The listing does not show whether the listed files exist. Damage
@@ -150,7 +150,10 @@ def _stored(path: str, listing: Listing, visibility: Visibility) -> tuple[Stored
 
 
 def _is_visible(name: str, visibility: Visibility) -> bool:
-    """Whether readers see a file. In table version 6, all log files are visible: their names contain no own instant."""
+    """Whether readers see a file.
+
+    In table version 6, all log files are visible, because their names do not contain the instant that wrote them.
+    """
     if name.startswith(".") and not visibility.has_own_log_instants:
         return True
     instant_time = instant_in_file_name(name)
