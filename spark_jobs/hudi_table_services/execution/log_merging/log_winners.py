@@ -198,7 +198,7 @@ def _filled_rows(groups: _Groups, takes_over: Flags, entries: pa.Table) -> Fille
 
 
 def _unfilled_rows(winners: pa.Table) -> FilledRows:
-    """Return for each key only its winner, if the winner is a row, because log rows do not fill each other."""
+    """Return for each key the winner if it is a row, and no other rows, because log rows do not fill each other."""
     is_row = winners[KIND].to_numpy() == EntryKind.ROW
     offsets = np.append(0, np.cumsum(is_row))
     latest = np.zeros(len(is_row), dtype=np.int64)
