@@ -42,7 +42,9 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """Convert a write or a table service to changes of the metadata table, without the record and secondary indexes.
+    """Convert a write or a table service to changes of the metadata table.
+
+    The result contains no changes of the record index or of secondary indexes.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
