@@ -317,7 +317,7 @@ class CommitAttempt:
 
 
 def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
-    """File groups that a commit rewrites or replaces, without its new file groups, which conflict with no commit."""
+    """File groups that a commit rewrites or replaces, without its new file groups; see `NoSharedIndexBucket`."""
     rewritten = {
         FileGroupId(stat.partition_path, stat.file_id)
         for stat in metadata.write_stats

@@ -231,8 +231,8 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
 def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> str:
     """Why a compaction of table version 6 must stay although its rollback was begun; empty if it can be undone.
 
-    Once the rollback has deleted its completed file, the compaction is pending. From then until the rollback is
-    finished, writers may add log files with the time of the compaction in their names.
+    Once the rollback has deleted the completed file of the compaction, the compaction is pending. From then until the
+    rollback is finished, writers may add log files with the time of the compaction in their names.
     """
     present = [i for i in timeline.find(plan.undone_time) if i.action.writes_data]
     try:
@@ -251,8 +251,8 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
-    The job that cancels a pending clustering undoes it. A clustering that is completed was completed after its rollback
-    was planned, so the rollback no longer applies.
+    Only the job that cancels a pending clustering undoes the clustering. A completed clustering was completed after its
+    rollback was planned, so the rollback no longer applies.
     """
     if instant.is_completed:
         return table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER

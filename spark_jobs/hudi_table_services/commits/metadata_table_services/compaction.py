@@ -119,13 +119,13 @@ def _planned_groups(metadata: MetadataTable, pending: Instant) -> frozenset[File
 
 
 def _checked_before(metadata: MetadataTable, pending: Instant) -> Mapping[str, CheckedPartition]:
-    """The checked partitions, with only the log files that a pending compaction has to merge."""
+    """The checked partitions. In table version 6, `log_instants` has only the instants before a pending compaction."""
     checked = require_intact(metadata)
     if metadata.has_own_log_instants:
         return checked
-    # Log files of writes after the plan can belong to the slice that the compaction creates. The requested time of the
-    # plan is the time of the last write before the plan, with three more digits. So the compaction merges only the log
-    # files of writes with an earlier time.
+    # Log files of writes after the plan can belong to the slice that the compaction creates, so the slices that it
+    # merges can lack their blocks. The requested time of the plan is the time of the last write before the plan, with
+    # three more digits. So the writes before the plan are those with an earlier time.
     return {name: _written_before(pending.requested_time, each) for name, each in checked.items()}
 
 

@@ -130,7 +130,7 @@ def _takes_over(rule: MergeRule, groups: _Groups, entries: pa.Table) -> Flags:
         return np.ones(len(groups.rows), dtype=bool)
     names, kinds = ordering_names(rule), groups.kinds
     values = ranks(entries.select(names))[groups.rows] if names else np.ones(len(kinds), dtype=np.int64)
-    # A part begins with a key, or with a delete that makes all earlier entries of its key irrelevant.
+    # A part begins with the first entry of a key, or with a delete that makes earlier entries of its key irrelevant.
     begins = kinds == EntryKind.DELETE_ALWAYS
     values[begins] = 0
     begins[groups.starts] = True

@@ -129,7 +129,10 @@ class KeyStager:
             self._storage.delete(self._path)
 
     def add_new(self, keys: pa.ChunkedArray) -> None:
-        """Add keys that the index must locate in this file group: new keys, and keys that left other file groups."""
+        """Add keys that the index must locate in this file group.
+
+        These are new keys, and keys that the commit deletes from other file groups.
+        """
         self._add(keys, is_deleted=False)
 
     def add_deleted(self, keys: pa.ChunkedArray) -> None:

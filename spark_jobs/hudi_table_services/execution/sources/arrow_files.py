@@ -48,7 +48,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "binary": ("binary", "large_binary"),
     "date": ("date32[day]",),
 }
-"""Maps the name of a type in Spark to the Arrow types with which Arrow reads the same values."""
+"""Maps the name of a type in Spark to the names of those Arrow types with which Arrow reads the same values."""
 
 
 class UnlikeSparkError(Exception):

@@ -52,7 +52,7 @@ class LogSettings:
     """How a write encodes log files.
 
     Attributes:
-        merging: how readers merge the log files. Written rows must not be null in the ordering columns of its rule,
+        merging: how readers merge the log files. In written rows, the ordering columns of its rule must not be null,
             because Hudi 0.15 fails on such rows.
         delete_ordering: ordering values of rows that are marked as deletes.
         data_block: `BlockType.AVRO_DATA` or `BlockType.PARQUET_DATA`.

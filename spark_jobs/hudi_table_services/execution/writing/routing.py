@@ -134,10 +134,10 @@ class _RowTags:
         )
 
     def of_existing_rows(self, comes_back: Flags) -> "_RowTags":
-        """Return all tags with an existing stored row, and at most one tag with a deleted stored row per incoming row.
+        """Leave out the tags whose stored row a log file has deleted, except at most one such tag per incoming row.
 
-        A stored row is deleted if a log file has deleted it. An incoming row keeps its first tag that `comes_back`
-        selects. If the incoming row then has no tag, it keeps its first tag.
+        From the tags that `comes_back` selects, the first tag of each incoming row is kept. If an incoming row then has
+        no tag, its first tag is kept.
 
         Args:
             comes_back: result of `_Router._comes_back`.

@@ -81,8 +81,8 @@ class TagTask:
         storage: the table's storage.
         folder: staging folder for the tags.
         batches: staged batches whose keys are looked up, in input order.
-        base_files: files to search. The job's list of targets contains the files that any of its tasks searches; a tag
-            contains a position in this list.
+        base_files: files to search. The job's list of targets contains the files of all its tasks; a tag contains a
+            position in this list.
         first_target: position of the first of `base_files` in the job's list of targets.
         combine: whether the task also reports the rows that other rows of the batch supersede. A task without base
             files reports only these rows.
@@ -233,7 +233,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _search(task: TagTask, file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Find incoming keys in one slice. Return None if key range or footer of the base file exclude all these keys."""
+    """Find incoming keys in one slice. Return None if the key range or footer of its base file excludes all keys."""
     compared = task.ordering_fields if task.compares_moves else ()
     if file.logs is None:
         found = _search_base_file(task, file, incoming, compared)
@@ -275,7 +275,7 @@ def _hits(task: TagTask, found: _BaseHits, incoming: _Incoming) -> _Hits:
 def _search_base_file(
     task: TagTask, base_file: BaseFileRef, incoming: _Incoming, columns: Sequence[str]
 ) -> _BaseHits | None:
-    """Find rows with incoming keys in one base file. Return None if key range or footer of the file exclude all keys.
+    """Find rows with incoming keys in one base file. Return None if its key range or its footer excludes all keys.
 
     Args:
         columns: columns of the rows in the result; none if only the row numbers are needed.

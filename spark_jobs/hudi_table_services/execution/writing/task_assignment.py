@@ -60,7 +60,7 @@ def assign_tasks(
     """Create one task per write bucket. Inserts are assigned by their position in the batch.
 
     So each write bucket gets exactly the planned number of rows. If `log_target` is given, a task that only changes
-    rows writes a log file; a task that appends rows, too, writes a base file. With a bucket index, every task for an
+    rows writes a log file, and a task that appends rows writes a base file. With a bucket index, every task for an
     existing file group writes a log file, because later writes find new keys in log files through this index. The tasks
     are sorted by bytes, the largest first, so that the tasks that finish last are small.
     """
