@@ -217,7 +217,7 @@ def _written(
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
-    """Name of the previous base file; None without such a file. Table version 6 stores no such name, so always None."""
+    """Name of the previous base file; None if there is none, or in table version 6, which does not store the name."""
     if file_slice.base_file is None or not services.metadata.has_own_log_instants:
         return None
     return file_slice.base_file.file_name
