@@ -1,4 +1,4 @@
-"""One attempt to commit a write: request the instant, start it, write data, delete extra files, complete the instant.
+"""One attempt to commit a write: request and start an instant, write data, delete unneeded files, complete the instant.
 
 The attempt holds the table lock only to choose the instant, to check and complete the commit, and to undo a failed
 attempt. Until the completed file exists, readers see the old table. A failed attempt is rolled back immediately. If an
@@ -189,8 +189,8 @@ class CommitAttempt:
     def _note_changes(self) -> None:
         """Load the changes of commits that completed after the snapshot.
 
-        These commits are loaded now, because they may be archived before this attempt completes. Commits that are
-        requested from now on cannot be archived before this attempt completes: a pending instant blocks archival.
+        The changes are loaded now, because these commits may be archived before this attempt completes. Commits that
+        are requested from now on cannot be archived before this attempt completes: a pending instant blocks archival.
 
         Raises:
             FileGroupConflictError: some of these commits may be archived already.
@@ -241,8 +241,8 @@ class CommitAttempt:
     ) -> Instant:
         """Complete the commit after comparing its rows with rows that other commits added.
 
-        Rows are compared without the lock. If other commits complete during the comparison, their rows are compared in
-        another round. The last round compares under the lock.
+        Rows are compared without the lock. If other commits complete during the comparison, the next round compares
+        their rows. The last round compares under the lock.
         """
         if comparison is None:
             with self._lock:
@@ -317,7 +317,7 @@ class CommitAttempt:
 
 
 def changed_file_groups(metadata: CommitMetadata) -> frozenset[FileGroupId]:
-    """File groups that a commit rewrites or replaces. New file groups conflict with no other commit."""
+    """File groups that a commit rewrites or replaces, without its new file groups; see `NoSharedIndexBucket`."""
     rewritten = {
         FileGroupId(stat.partition_path, stat.file_id)
         for stat in metadata.write_stats

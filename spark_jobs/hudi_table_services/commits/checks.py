@@ -49,9 +49,9 @@ class NoSecondWrite:
 
 @dataclass(frozen=True, slots=True)
 class NothingArchivedSince:
-    """It is certain that no write that was pending in `since` has been archived.
+    """No write that was pending in the timeline `since` can have been archived by now.
 
-    The changes of archived writes cannot be checked.
+    The check is necessary because the changes of archived writes cannot be checked for conflicts.
     """
 
     since: Timeline
@@ -178,9 +178,9 @@ class NoDuplicateNewKey:
 class StillInflight:
     """The plan is inflight, and its inflight file is the one with which the execution began.
 
-    Hudi ignores heartbeats. A writer of Hudi that compacts inline rolls an inflight plan back, starts the plan again
-    and completes it (HoodieCompactor, Hudi 1.2). Then the files of the instant belong to Hudi. So this check comes
-    before the deletion of files that the commit does not name.
+    Hudi ignores heartbeats. If a writer of Hudi compacts inline, it rolls an inflight plan back, starts the plan again
+    and completes the plan (HoodieCompactor, Hudi 1.2). Then the files of the instant belong to Hudi. So this check
+    precedes the deletion of files that the commit does not name.
 
     Attributes:
         begun_ms: modification time of the inflight file when the execution began; None if it is not known.

@@ -91,7 +91,7 @@ def create_metadata_table_after_write(table: TableAccess, lock: TableLock) -> tu
 
 
 def require_usable_metadata_table(table: TableAccess) -> None:
-    """Refuse a change before its first data file is written if the metadata table could not be updated.
+    """Refuse a change that could not be written into the metadata table, before the job writes a data file.
 
     Raises:
         UnsupportedTableError, CorruptTableError: see `maintenance.require_usable`.
@@ -105,7 +105,7 @@ def facts_to_collect(table: TableAccess, schema_json: str, staging_folder: str) 
 
 
 def prepare_deletion(table: TableAccess, *, undoes: str | None = None, adds_files: bool = False) -> None:
-    """Make sure that no metadata table lists files that are about to be deleted.
+    """Make sure that the metadata table, if there is one, does not list files that are about to be deleted.
 
     Call this function under the table lock.
 
@@ -120,7 +120,7 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None = None, adds_file
 
 
 def prepare_orphan_deletion(table: TableAccess, paths: Collection[str]) -> None:
-    """Make sure that no metadata table lists orphans that are about to be deleted. Call this under the table lock.
+    """Refuse to delete orphans that the metadata table lists. Call this under the table lock.
 
     Args:
         paths: the orphans, relative to the base path.

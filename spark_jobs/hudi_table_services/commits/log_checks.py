@@ -157,9 +157,9 @@ def refuse_open_writes(table: TableAccess, own_time: str, file_groups: Collectio
 def refuse_unknown_writes(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
     """Refuse to execute a clustering while a delta commit is pending that may add log files to any file group.
 
-    Such a delta commit has an inflight file that names no file groups, as Flink writes it. Or it is only requested, was
-    requested by Hudi, and is older than the plan. A writer of Hudi that begins after the plan does no harm: it sees the
-    plan, and changes none of the plan's file groups.
+    There are two such cases. In the first, the delta commit is inflight, and its inflight file names no file groups, as
+    Flink writes it. In the second, Hudi requested the delta commit before the plan, and has not started it. A writer of
+    Hudi that begins after the plan does no harm: the writer sees the plan, and changes no file group of the plan.
 
     Raises:
         FileGroupConflictError: there is such a delta commit.

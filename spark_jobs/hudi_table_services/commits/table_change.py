@@ -52,8 +52,8 @@ TableChange: TypeAlias = NewFiles | CleanedFiles | NoFiles
 def new_files(metadata: CommitMetadata, version: TableVersion, facts: CollectedFacts = _NO_FACTS) -> NewFiles:
     """The change of a write, clustering or compaction.
 
-    The function encodes the commit metadata, which takes time. So call it before you take the lock, unless only checks
-    under the lock show which metadata to commit.
+    The function encodes the commit metadata, which takes time. So call it before you take the lock. If only checks
+    under the lock show which metadata to commit, call it under the lock.
     """
     content = encode_commit_metadata(metadata, version)
     return NewFiles(content=content, metadata=metadata, facts=facts)

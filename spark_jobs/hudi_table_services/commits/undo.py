@@ -1,4 +1,4 @@
-"""Undo a write: plan, delete its completed file, its data files and its other instant files, complete the rollback.
+"""Undo a write: plan the rollback, delete the completed file, data files, other instant files, complete the rollback.
 
 Without its completed file, the write is pending again, so that no reader sees only a part of its files. The data files
 are deleted before the other instant files: a data file without an instant would count as committed as soon as its time
@@ -213,15 +213,15 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
     """Whether the plan undoes a write of rows, a completed compaction, or an instant that no longer exists.
 
     A rollback first makes a completed instant pending, so the timeline does not show whether a pending compaction was
-    completed before. The action in the rollback plan shows it: `commit` for a completed compaction, `compaction` for a
-    pending compaction.
+    completed before. The action in the rollback plan shows this: `commit` if the compaction was completed, `compaction`
+    if it was pending.
     """
     undone = plan.instant_to_rollback
     if undone is None or undone.action not in _UNDONE_ACTIONS:
         return False
     present = [i for i in timeline.find(undone.requested_time) if i.action.writes_data]
     if undone.action == Action.COMPACTION.value:
-        return not present  # the job that cancels a pending compaction finishes its rollback
+        return not present  # the job that cancels a pending compaction also finishes the rollback
     return all(
         _may_be_undone(table, i) or (i.action is Action.COMPACTION and undone.action == Action.COMMIT.value)
         for i in present
@@ -231,8 +231,8 @@ def _undoes_write(table: TableAccess, timeline: Timeline, plan: RollbackPlan) ->
 def _why_needed_by_logs(table: TableAccess, timeline: Timeline, plan: RollbackPlan) -> str:
     """Why a compaction of table version 6 must stay although its rollback was begun; empty if it can be undone.
 
-    When its completed file is deleted, the compaction is pending, so writers may add log files with its time in their
-    names before the rollback is finished.
+    Once the rollback has deleted the completed file of the compaction, the compaction is pending. From then until the
+    rollback is finished, writers may add log files with the time of the compaction in their names.
     """
     present = [i for i in timeline.find(plan.undone_time) if i.action.writes_data]
     try:
@@ -251,7 +251,7 @@ def _is_built_upon(timeline: Timeline, plan: RollbackPlan) -> bool:
 def _may_be_undone(table: TableAccess, instant: Instant) -> bool:
     """Whether `finish_pending_rollbacks` may carry out a rollback of this write. Clusterings are excluded.
 
-    A pending clustering is undone by the job that cancels it. If a clustering is completed, it completed after its
+    Only the job that cancels a pending clustering undoes the clustering. A completed clustering was completed after its
     rollback was planned, so the rollback no longer applies.
     """
     if instant.is_completed:
@@ -358,7 +358,7 @@ def _sweep(storage: Storage, instant_time: str, kept: Collection[str] = ()) -> N
     """Delete marked files again: tasks of a dead job may have written files until its heartbeat was deleted.
 
     Args:
-        kept: log files whose blocks were undone. If such a log file had to be deleted, it is already deleted.
+        kept: log files whose blocks were undone. If such a file had to be deleted, `undo_log_blocks` has deleted it.
     """
     markers = MarkerStore(storage, instant_time)
     with suppress(MalformedFileNameError):  # if a marker is damaged, the files were found by listing

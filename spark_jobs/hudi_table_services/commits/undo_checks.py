@@ -209,8 +209,8 @@ def _replaced_logs(
     """Paths of the log files of the file slices that an instant replaced.
 
     For a clustering, its plan names these log files. For an overwrite, the commits that wrote the log files name them;
-    log files of archived commits are left out. Callers need the log files because a clean whose deletions failed may
-    have deleted the log files of a slice, but not its base file.
+    log files of archived commits are left out. Callers need the log files because a clean that failed halfway may have
+    deleted the log files of a slice, but not the base file of the slice.
 
     Args:
         latest: the time of the newest base file of each file group.
@@ -227,7 +227,7 @@ def _replaced_logs(
 
 
 def _slice_time(table: TableAccess, commit: Instant, log_path: str) -> str:
-    """Return a time: the log file belongs to the newest base file whose time is not later than this time."""
+    """Return a bound: the log file belongs to the newest base file whose time is at most this bound."""
     if table.config.table_version.has_own_log_instants:
         return commit.completion_time or commit.requested_time
     return instant_in_file_name(log_path.rpartition("/")[2]) or ""
@@ -237,7 +237,7 @@ def _planned_by(table: TableAccess, instant: Instant) -> frozenset[str]:
     """Paths of the files that a completed clustering has read; empty for other writes."""
     if table.timeline_store.commit_metadata(instant).operation_type is not WriteOperation.CLUSTER:
         return frozenset()
-    for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):  # Table version 6 has only the second action.
+    for action in (Action.CLUSTERING, Action.REPLACE_COMMIT):  # Table version 6 has no action `clustering`.
         requested = replace(instant, action=action, state=InstantState.REQUESTED, completion_time=None)
         with suppress(ObjectNotFoundError):
             return planned_file_paths(table.timeline_store, requested)
@@ -245,9 +245,9 @@ def _planned_by(table: TableAccess, instant: Instant) -> frozenset[str]:
 
 
 def _present(listed: Mapping[str, Collection[StoredObject]], instant: Instant) -> dict[_Group, set[str]]:
-    """Map each file group to the instant times of its base files, without the base files that the instant wrote.
+    """Map each file group to the times of its base files. Leave out base files that the instant wrote.
 
-    If a file group has a log file, its times also contain the empty string.
+    If a file group has a log file, the empty string is added to its times.
 
     Args:
         listed: the files of each partition.

@@ -94,7 +94,7 @@ def undo_log_blocks(table: TableAccess, plan: RollbackPlan, rollback_time: str) 
 
     Raises:
         StorageError: a file could not be deleted or created.
-        CommitConflictError: other writers add log files to the same slice all the time.
+        CommitConflictError: in each of several attempts, another writer added a log file to the same slice first.
     """
     blocks = log_blocks_to_undo(plan)
     if not blocks:

@@ -52,8 +52,8 @@ def plan_of(
         undone: see `kept_paths`.
 
     Raises:
-        UnsupportedTableError: the table is no merge-on-read table, and the write appended to log files of older file
-            slices.
+        UnsupportedTableError: the write appended to log files of older file slices, although the table is no
+            merge-on-read table.
         MalformedMetadataError: a log file is damaged, so it is not known which instants wrote it.
     """
     base_path = table.storage.base_path
@@ -81,7 +81,7 @@ def _plan_of_compaction(table: TableAccess, instant: Instant, *, whole_slice: bo
 
 
 def require_undone_logs(table: TableAccess, chosen: Collection[Instant]) -> None:
-    """Refuse to undo writes of table version 6 if readers see log files that other writes added to their file slices.
+    """Refuse to undo a write of table version 6 if other writes have added visible log files to its file slices.
 
     Args:
         chosen: instants that are going to be undone, in any order.
@@ -132,11 +132,11 @@ def is_compaction(instant: Instant, metadata: CommitMetadata | None) -> bool:
 def kept_paths(table: TableAccess, undone: Collection[str] = ()) -> frozenset[str]:
     """Paths of log files of table version 6 that a rollback does not delete, although it undoes all of their blocks.
 
-    These are the files that savepoints list, and the files that pending plans name: without them, neither Hudi nor this
-    project could execute the plan.
+    These are the files that savepoints list, and the files that pending plans name: if such a file were missing,
+    neither Hudi nor this project could execute the plan.
 
     Args:
-        undone: requested times of plans that do not count, because the job undoes the plans, too.
+        undone: requested times of plans whose files are left out, because the job undoes the plans, too.
     """
     timeline, store = table.load_timeline(), table.timeline_store
     planned = (

@@ -134,9 +134,9 @@ def _arrow_field(field: Field) -> pa.Field:
 def conform(table: pa.Table, target: pa.Schema) -> pa.Table:
     """Convert the rows to exactly the columns, order and types of the target.
 
-    Columns are matched by case-sensitive name, as in Avro. A column that the table lacks is filled with null; columns
-    that the target lacks are dropped. Columns of equal type are not copied. If the types differ only in names or
-    nullability of nested parts, the function copies no values.
+    Columns are matched by case-sensitive name, as in Avro. A column that only the target has is filled with null, and a
+    column that only the rows have is dropped. Columns of equal type are not copied. If the types differ only in names
+    or nullability of nested parts, the function copies no values.
 
     Raises:
         InvalidDataError: a column has a null that the target does not allow, or a value that does not fit its type.

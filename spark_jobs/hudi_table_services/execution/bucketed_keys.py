@@ -20,7 +20,7 @@ def index_buckets(rule: BucketHash, keys: pa.StringArray) -> Integers:
     """Return the number of the bucket of each key.
 
     Raises:
-        InvalidDataError: the releases of Hudi that can write the table assign a key to different buckets.
+        InvalidDataError: two releases of Hudi that can write the table assign a key to different buckets.
     """
     numbers: Integers = rule.buckets_of(*utf8_buffers(keys))
     is_ambiguous = numbers == AMBIGUOUS
@@ -35,14 +35,14 @@ def index_buckets(rule: BucketHash, keys: pa.StringArray) -> Integers:
 
 
 def check_index_buckets(rule: BucketHash, keys: pa.StringArray, numbers: Integers, file_id: str) -> None:
-    """Refuse a write whose rule assigns a stored key to another bucket than the bucket of the key's file group.
+    """Refuse a write if its rule does not assign each key of a file group to the bucket of this file group.
 
     Args:
         keys: keys that the file group has.
         numbers: for each key, the number of the bucket to which the rule assigns the key.
 
     Raises:
-        InvalidRequestError: a key belongs to another bucket than its file group.
+        InvalidRequestError: the rule assigns a key to another bucket.
     """
     owner = bucket_number(file_id)
     is_elsewhere = numbers != (AMBIGUOUS if owner is None else owner)

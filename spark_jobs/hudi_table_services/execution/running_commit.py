@@ -26,9 +26,9 @@ class MarkedFile(Protocol):
 def require_running(storage: Storage, spec: MarkedFile, owner: str | None = None) -> None:
     """If the write has ended, delete this task's file and marker, and raise an error.
 
-    Call this function after the task has written the marker, and again after it has written the file. A job that ends a
-    write first removes or takes over the heartbeat, and then deletes the files of all markers. So either that job or
-    this function deletes the file.
+    Call this function after the task has written the marker, and again after the task has written the file. If a job
+    ends a write, it removes or takes over the heartbeat first, and then deletes the files of all markers. So either
+    that job or this function deletes the file.
 
     Args:
         owner: the attempt that must still own the heartbeat; None allows any owner.

@@ -96,7 +96,7 @@ class IndexedTable:
     def live_files_after(
         self, metadata: CommitMetadata, partitions: Collection[str]
     ) -> Mapping[str, frozenset[str]]:
-        """Map each partition to the names of its live files after a write, without replaced file groups.
+        """Map each partition to the names of its live files after a write, without files of replaced file groups.
 
         The live files are the base file and the log files of the newest slice of each file group.
         """
@@ -129,7 +129,7 @@ def _names(file_slice: FileSlice) -> frozenset[str]:
 
 
 def _later_logs(before: FileSlice | None, new_base: str, visibility: Visibility) -> frozenset[str]:
-    """Log files of a slice that a compaction did not merge, so that they belong to the compaction's new base file."""
+    """Log files of a slice that a compaction did not merge. They belong to the slice of the new base file."""
     time = instant_in_file_name(new_base) or ""
     return frozenset(
         log.file_name

@@ -2,9 +2,9 @@
 
 Readers merge the log files of the metadata table in the order of the requested times in their names
 (HoodieLogFile.LogFileComparator, Hudi 1.2), and a tight record of `partition_stats` (its field `isTightBound` is true)
-replaces all records before it. Let the commit L be requested later than the commit E, and complete earlier. Then the
-record of L does not count the rows of E, but readers merge it after the record of E. If the record of L is tight, a
-filter can skip the partition although rows of E match.
+replaces all records before it. Suppose that commit L is requested later than commit E, but completes earlier. Then the
+range in the record of L does not include the rows of E, but readers merge the record of L after the record of E. If the
+record of L is tight, a filter can skip the partition although rows of E match.
 
 Therefore a commit of this project writes no tight record while an earlier instant is pending (`may_be_overtaken`). Hudi
 writes tight records in any case. If such a record hides the range of a commit (`is_overtaken`), the commit compacts the

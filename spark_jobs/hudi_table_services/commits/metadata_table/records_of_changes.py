@@ -42,7 +42,9 @@ _UNKNOWN_BYTES = -1
 
 
 def changes_of_write(table: IndexedTable, change: NewFiles) -> _Changes:
-    """Convert a write or a table service to changes of the metadata table, without the record and secondary indexes.
+    """Convert a write or a table service to changes of the metadata table.
+
+    The result contains no changes of the record index or of secondary indexes.
 
     Raises:
         CorruptTableError, UnsupportedTableError: statistics of a column cannot be stored, or are damaged.
@@ -121,7 +123,8 @@ def _widening_partition_stats(
     """Statistics of the new files. Readers unite these statistics with the stored statistics of the same partitions.
 
     If a partition has no statistics of a column yet, for example because the write has added the column to the table,
-    the statistics of this column cover all live files. In older files without the column, all its values count as null.
+    the statistics of this column cover all live files. An older file without the column counts as a file in which all
+    values of the column are null.
     """
     by_partition: dict[str, list[FileStatistics]] = {}
     for path in sorted(new):

@@ -95,7 +95,7 @@ class BuildSettings:
         )
 
     def group_count(self, partition: str) -> int:
-        """Number of file groups of a new partition, for all partitions except the record index."""
+        """Number of file groups of a new partition of the metadata table that is not a record index."""
         return self.group_counts.get(partition) or group_count(partition)
 
     def record_index_is_partitioned(self, stored: Mapping[str, IndexDefinition]) -> bool:

@@ -54,9 +54,9 @@ def create_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str,
         pending = timeline.pending[0]
         reason = f"{pending.action.value} {pending.requested_time} is {pending.state.value}"
         return (_not_created(reason, f"Run {_REBUILD} to create it."),)
-    # After the write is completed, readers that list folders treat files that are older than all instants as files of
-    # archived writes. A metadata table that was created before the write does not list these files, so readers that use
-    # the metadata table would not see their rows.
+    # If a table without commits has data files, readers that list folders treat them as files of archived writes as
+    # soon as the first write is completed. A metadata table that is created now would not list these files, so readers
+    # that use the metadata table would not see the rows of these files.
     if _has_data_files(table.storage):
         if table.metadata.enable and not config.metadata_partitions:  # `create_after_write` lists these files
             return ()

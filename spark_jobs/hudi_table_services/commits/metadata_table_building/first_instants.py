@@ -17,9 +17,8 @@ def first_instant_time(layout: TimelineLayout, data: Timeline, own: Timeline) ->
     """Time of the instant that creates the next partition.
 
     In layout 2, this is ``00000000000000000``, ``00000000000000001`` and so on. In layout 1, the time consists of the
-    time of the newest completed instant of the table and three more digits, from 010 on. It begins with that time,
-    because readers use a log file only if the time of its slice is not older than the write that the partition
-    describes.
+    time of the newest completed instant of the table and three more digits, from 010 on. It begins with the time of
+    that instant, because readers ignore log files of slices that are older than the write that the partition describes.
 
     Hudi takes the smallest unused time. This function takes a time that is greater than all used times. After the
     archival of the first instants, a smaller time would become the start of the timeline, and readers would ignore

@@ -1,4 +1,4 @@
-"""Store the names of those partitions of a metadata table which a build has dropped and not yet built again.
+"""Store the names of the partitions of a metadata table that a build has dropped, but not yet built again.
 
 A build drops the partitions that it replaces. If the build dies, the properties of the table no longer list these
 partitions, so a file below ``.hoodie/.aux`` lists them until a later build or drop. Hudi ignores the file.

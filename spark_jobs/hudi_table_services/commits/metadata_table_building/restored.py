@@ -1,7 +1,7 @@
 """Drop and rebuild the metadata table if a restore undoes writes that base files of the metadata table contain.
 
-Hudi also undoes compactions of the metadata table. This project drops the metadata table before it undoes the first
-write, and builds the metadata table again after the restore. Between these two steps, readers list folders.
+In this case, Hudi undoes the compactions of the metadata table. This project drops the metadata table before it undoes
+the first write, and builds the metadata table again after the restore. Between these two steps, readers list folders.
 """
 
 from collections.abc import Collection

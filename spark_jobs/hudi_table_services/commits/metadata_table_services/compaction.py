@@ -119,12 +119,13 @@ def _planned_groups(metadata: MetadataTable, pending: Instant) -> frozenset[File
 
 
 def _checked_before(metadata: MetadataTable, pending: Instant) -> Mapping[str, CheckedPartition]:
-    """The checked partitions, with the log files that readers assign to the slices before a pending compaction."""
+    """The checked partitions. In table version 6, `log_instants` has only the instants before a pending compaction."""
     checked = require_intact(metadata)
     if metadata.has_own_log_instants:
         return checked
-    # Log files of writes after the plan can belong to the slice that the compaction begins. The requested time of the
-    # plan is that of the last write before the plan, with three more digits. So only writes with an earlier time count.
+    # Log files of writes after the plan can belong to the slice that the compaction creates, so the slices that it
+    # merges can lack their blocks. The requested time of the plan is the time of the last write before the plan, with
+    # three more digits. So the writes before the plan are those with an earlier time.
     return {name: _written_before(pending.requested_time, each) for name, each in checked.items()}
 
 
@@ -216,7 +217,7 @@ def _written(
 
 
 def _name_before(services: OpenedServices, file_slice: FileSlice) -> str | None:
-    """Name of the previous base file; None without such a file. Table version 6 stores no such name, so always None."""
+    """Name of the previous base file; None if there is none, or in table version 6, which does not store the name."""
     if file_slice.base_file is None or not services.metadata.has_own_log_instants:
         return None
     return file_slice.base_file.file_name

@@ -31,7 +31,7 @@ class OpenedServices:
         return cls(table=table, metadata=metadata, lock=lock)
 
     def reloaded(self) -> "OpenedServices":
-        """Load the metadata table's timeline again. The table's own timeline does not change under the table lock."""
+        """Load the timeline of the metadata table again. That of the table does not change under the table lock."""
         timeline = self.metadata.timeline_store.load()
         return replace(self, metadata=replace(self.metadata, timeline=timeline))
 

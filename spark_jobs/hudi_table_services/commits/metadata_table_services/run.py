@@ -201,8 +201,8 @@ def _timelines(services: OpenedServices) -> Timelines:
 def _decided(services: OpenedServices, timelines: Timelines, decision: ServiceDecision) -> ServiceDecision:
     """Return the decision with an unused instant time, or a refusal if the metadata table already has the instant.
 
-    If the decision contains the latest time of any clock, a new instant time replaces this time, because an instant in
-    the future would hide the next delta commit.
+    If the decision contains `fresh_instant` of `_timelines`, a new instant time replaces this time, because an instant
+    in the future would hide the next delta commit.
     """
     if decision.instant_time is None:
         return decision

@@ -23,9 +23,9 @@ def keep_plan(table: TableAccess, timeline: Timeline, plan: Instant) -> None:
 def why_needed(table: TableAccess, timeline: Timeline, compaction: Compaction) -> str:
     """Return the reason why the table needs a plan; empty if the plan can be removed.
 
-    In table version 6, log files that are written after the plan contain its requested time in their names. Without the
-    plan, readers would not find the base file to which these log files belong, and rows would disappear. A pending
-    delta commit may write such a file at any time. From version 8 on, no file depends on a plan.
+    In table version 6, the names of log files that are written after the plan contain the requested time of the plan.
+    Without the plan, readers would not find the base file to which these log files belong, and rows would disappear. A
+    pending delta commit may write such a log file at any time. From version 8 on, no file depends on a plan.
     """
     if table.config.table_version.has_own_log_instants:
         return ""

@@ -66,7 +66,7 @@ def refuse_older_writes(
 
     A delta commit that began after the plan was written names its log files after the plan. All writers create the
     requested file before they read the pending plans (SparkRDDWriteClient, Hudi 0.15). So a delta commit is older if
-    its requested time is earlier, or if its requested file is not newer than the plan's.
+    its requested time is earlier than that of the plan, or if its requested file is not newer than that of the plan.
 
     Raises:
         FileGroupConflictError: such a delta commit is pending.

@@ -13,7 +13,7 @@ _LOG = logging.getLogger(__name__)
 def remove_old_records(table: TableAccess) -> None:
     """Delete the records of finished slices of all compactions that are no longer pending.
 
-    Attempts that complete or cancel a compaction and then die leave these records.
+    An attempt leaves these records if it dies right after it has completed or cancelled the compaction.
     """
     found = [folder for folder in table.storage.list_folder(RECORDS).folders if folder.isdigit()]
     if not found:

@@ -1,4 +1,4 @@
-"""Delete the base files of a plan's instant that the commit does not name, even if no marker names them.
+"""Delete base files that executions of a plan wrote and that the commit does not name, even if they have no markers.
 
 In table version 6, log files that are named after a compaction contain rows of later writes. So log files stay.
 """

@@ -94,10 +94,10 @@ def _mean_rows_hit(ranges: list[tuple[Any, Any, int]]) -> float:
 
 
 def _running(ranges: list[tuple[Any, Any, int]], end: int) -> tuple[list[Any], list[int]]:
-    """Return one end of each range, sorted, and for each position in this list the number of rows before the position.
+    """Return the sorted ends of the ranges, and for each position in this list the number of rows before the position.
 
     Args:
-        end: 0 for the smallest value of a range, 1 for the largest value.
+        end: which end of a range is used: 0 for the smallest value, 1 for the largest value.
     """
     ordered = sorted(((r[end], r[2]) for r in ranges), key=lambda pair: pair[0])
     sums = [0]

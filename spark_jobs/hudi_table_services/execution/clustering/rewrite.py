@@ -174,7 +174,7 @@ class Input:
 
 
 def merged_columns(job: RewriteJob, *names: str) -> pa.Schema:
-    """Return the schema for `open_input` that has only the named columns, and those that a merge of log files needs.
+    """Return the schema for `open_input` with only the named columns and the columns that a merge of log files needs.
 
     For a copy-on-write table, whose inputs have no log files, return all columns.
     """

@@ -84,7 +84,7 @@ def _boundaries(column: pa.ChunkedArray, limit: int) -> pa.ChunkedArray:
 
 
 def _ranks(column: pa.ChunkedArray, boundaries: pa.ChunkedArray, bits: int) -> Words:
-    """Return the rank of each row: the number of boundaries at or below its value, minus one, scaled to `bits` bits.
+    """Return the rank of each row: the number of boundaries that are at most its value, minus 1, scaled to `bits` bits.
 
     Equal values have equal ranks. A curve compares the first bits of all columns before the later bits. Without
     scaling, the ranks of a column with few distinct values would differ only in the last bits.

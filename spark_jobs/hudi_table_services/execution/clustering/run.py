@@ -57,7 +57,7 @@ rewritten in several tasks."""
 
 
 RewriteGroups: TypeAlias = Callable[[RewriteJob, Sequence[GroupTask], str], list[GroupOutcome]]
-"""Function with the arguments of `rewrite_groups` except the session."""
+"""Type of a function that has the arguments of `rewrite_groups` except the session."""
 
 
 def rewrite_groups(

@@ -40,7 +40,7 @@ def decode_columns(
         content: content of the block, of less than 2 GiB.
         starts: positions of the records, in ascending order.
         ends: positions after the records.
-        wanted: names of columns. The columns after the last one of them are not read.
+        wanted: names of columns. The function does not read the columns after the last wanted column.
 
     Raises:
         MalformedMetadataError: a record is damaged.
@@ -118,7 +118,7 @@ class _Cursor:
     ) -> tuple[Callable[[Flags | None], pa.Array], Integers]:
         """Return a function that builds the array of all rows, and the positions after the values.
 
-        `at` and `ends` belong to the rows that are not null. The function receives the mask of these rows.
+        `at` and `ends` belong to the rows that are not null. The returned function receives the mask of these rows.
         """
         kind = avro_type.kind
         if kind in ("int", "long"):
@@ -190,7 +190,7 @@ class _Cursor:
             raise MalformedMetadataError(f"a string is not UTF-8: {error}") from error
 
     def _view(self, dtype: str) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
-        """Return the content as an array with one number per byte. Number i consists of the bytes from byte i on."""
+        """Return an array with one number for each position in the content. The bytes of the number begin there."""
         count = len(self._data) - np.dtype(dtype).itemsize + 1
         return np.ndarray((count,), dtype, self._data.data, strides=(1,))
 

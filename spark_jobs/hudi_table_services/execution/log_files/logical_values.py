@@ -97,7 +97,7 @@ def _decimals_of(array: pa.Array, arrow: pa.DataType) -> pa.Array:
 
 
 def to_physical(array: pa.Array, avro_type: AvroType) -> pa.Array:
-    """Reverse `to_logical`. Decimals become big-endian bytes: all bytes of a `fixed`, otherwise as few as possible."""
+    """Reverse `to_logical`. Decimals become big-endian bytes: in a `fixed`, all its bytes; else as few as possible."""
     if array.type == avro_type.physical:
         return array
     if avro_type.kind == "record":

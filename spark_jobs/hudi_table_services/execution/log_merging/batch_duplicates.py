@@ -12,8 +12,8 @@ from hudi_table_services.model.merging.merge_rule import MergeRule
 def combine_duplicates(rule: MergeRule, rows: pa.Table, fill: ColumnFill) -> pa.Table:
     """Combine the rows of each key into one row. Use the rule by which the table merges log rows with each other.
 
-    A row that is marked as a delete is treated like a marked row in a data block. If such a row wins, it is returned
-    unchanged.
+    The function treats a row that is marked as a delete like a marked row in a data block. If a marked row wins, the
+    function returns the row unchanged.
 
     Args:
         rows: rows in order of arrival; see `entries_of_rows` for the columns that decide which row wins.

@@ -130,7 +130,7 @@ def _takes_over(rule: MergeRule, groups: _Groups, entries: pa.Table) -> Flags:
         return np.ones(len(groups.rows), dtype=bool)
     names, kinds = ordering_names(rule), groups.kinds
     values = ranks(entries.select(names))[groups.rows] if names else np.ones(len(kinds), dtype=np.int64)
-    # A part begins with a key, or with a delete that makes all earlier entries of its key irrelevant.
+    # A part begins with the first entry of a key, or with a delete that makes earlier entries of its key irrelevant.
     begins = kinds == EntryKind.DELETE_ALWAYS
     values[begins] = 0
     begins[groups.starts] = True
@@ -198,7 +198,7 @@ def _filled_rows(groups: _Groups, takes_over: Flags, entries: pa.Table) -> Fille
 
 
 def _unfilled_rows(winners: pa.Table) -> FilledRows:
-    """Return for each key only its winner, if the winner is a row, because log rows do not fill each other."""
+    """Return for each key the winner if it is a row, and no other rows, because log rows do not fill each other."""
     is_row = winners[KIND].to_numpy() == EntryKind.ROW
     offsets = np.append(0, np.cumsum(is_row))
     latest = np.zeros(len(is_row), dtype=np.int64)

@@ -98,7 +98,7 @@ def _new_rows(
 
 
 def _by_source_rows(changes: pa.Table) -> Iterator[pa.Table]:
-    """Divide changes so that each part is made from at most `_SOURCE_ROWS` log rows, or is the change of one key."""
+    """Divide changes into parts. Each part needs at most `_SOURCE_ROWS` log rows, or contains only one change."""
     ends = np.cumsum(changes[SOURCES].combine_chunks().value_lengths().to_numpy())
     first, done = 0, 0
     while first < len(ends):
@@ -126,7 +126,9 @@ def _filled_rows(
 
 
 def _with_base_rows(counts: Integers, places: Integers) -> tuple[Integers, Integers]:
-    """Put each base row at its place among the log rows of its new row. In the input, base rows follow all log rows.
+    """Order the rows from which each new row is made: put the base row at its place among the log rows.
+
+    In the input, all base rows follow all log rows.
 
     Returns:
         The order of log rows and base rows, and for each new row the bounds of its rows in this order.

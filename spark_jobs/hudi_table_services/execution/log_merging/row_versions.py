@@ -1,8 +1,8 @@
-"""Find the rows of some keys of a file slice, as readers see the rows before and after a write adds a log file.
+"""Find the rows of a file slice that have given keys, as readers see them before and after a write adds a log file.
 
-To update an index of the metadata table, a write must know whether each row exists before and after it, and the values
-of indexed columns at both times. The module merges the slice by the rule that readers use. So a late row that loses
-against the stored row changes no index.
+To update an index of the metadata table, a write must know which of these rows exist before and after the write, and
+the values of indexed columns at both times. The module merges the slice by the rule that readers use. So a late row
+that loses against the stored row changes no index.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,7 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(frozen=True, slots=True)
 class RowVersions:
-    """Rows of some keys of a slice, with the requested columns.
+    """Rows of a slice that have given keys, with the requested columns.
 
     Attributes:
         before: the rows without the new log file.
@@ -68,7 +68,7 @@ class NewLog:
 def row_versions(
     storage: Storage, file_slice: FileSlice, reading: SliceReading, keys: pa.Array, new: NewLog
 ) -> RowVersions:
-    """Read the rows of these keys. The function needs memory for all versions of these rows, and for one block.
+    """Read the rows with these keys. The function needs memory for all versions of these rows, and for one block.
 
     Args:
         file_slice: the slice to which the new log file is added.
@@ -97,7 +97,7 @@ def row_versions(
 
 @dataclass(slots=True)
 class _Versions:
-    """Log entries and log rows of the keys, block by block, in merge order."""
+    """Collects the log entries and log rows with the given keys, block by block, in merge order."""
 
     storage: Storage
     reading: SliceReading

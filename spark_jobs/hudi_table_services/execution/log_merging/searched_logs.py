@@ -1,9 +1,9 @@
 """Find keys of a batch in the log files of a slice, and find out whether the rows with these keys still exist.
 
-A log file can delete the row of a key that the base file has. A new row with this key must still go to the same slice,
-because other writers find the key in the base file, and would update it there. If such a key has a row in another
-slice, only that row is updated. Log files can also have keys that are not in the base file: writers whose index finds
-keys in log files, such as those with a bucket index, add new keys to log files.
+A log file can delete a row, although the base file still has the key of the row. A write must add a new row with this
+key to the same slice, because other writers find the key in the base file, and would update the row there. But if
+another slice has an existing row with the key, the write updates only that row. Log files can contain keys that the
+base file lacks: writers whose index finds keys in log files, such as a bucket index, add new keys to log files.
 """
 
 from dataclasses import dataclass

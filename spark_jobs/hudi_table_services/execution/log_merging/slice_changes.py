@@ -35,9 +35,9 @@ class MergeMemory:
     """Limit for the memory of a merge.
 
     Attributes:
-        budget_bytes: largest size of the log entries that a merge keeps in memory, in bytes of Arrow data. The peak
-            of the whole merge is about five times as large, because of copies of the entries, row numbers, and as many
-            keys of the base file as there are keys in the log. Only the entries of a single key can exceed this size.
+        budget_bytes: largest size of the log entries that a merge keeps in memory, in bytes of Arrow data. Only the
+            entries of a single key can exceed this size. The peak of the whole merge is about five times as large: it
+            includes copies of the entries, row numbers, and as many keys of the base file as the log has.
         folder: existing folder for spill files on a local disk. None means the system's folder for temporary files.
     """
 

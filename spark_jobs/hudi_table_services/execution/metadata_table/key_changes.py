@@ -27,7 +27,7 @@ _CHUNK_ROWS = 1 << 14
 class KeyChanges:
     """Changes of one file group of the record index, as Arrow arrays.
 
-    The changes need the memory of the keys, and about 12 bytes per key.
+    An object needs memory for the keys, and in addition about 12 bytes per key.
 
     Attributes:
         new_keys: keys that have a new location, in ascending order of their UTF-8 bytes, each key once.

@@ -1,7 +1,7 @@
 """Compute statistics of the rows in the data blocks of a log file.
 
 The rows are encoded as Parquet in memory, so that the statistics are computed by the same code as those of base files.
-Deletes have no statistics: a log file that contains only deletes has no row, and so no statistics of any column.
+Deletes have no statistics. So a log file that contains only deletes has no statistics of any column.
 """
 
 from collections.abc import Collection, Iterable
@@ -30,7 +30,8 @@ def log_statistics(
 ) -> FileStatistics:
     """Return the statistics of a log file on storage. The rows of only one block are in memory at a time.
 
-    In table version 6, blocks of writes that were rolled back count too, so the bounds can be wider than necessary.
+    In table version 6, the rows include those of writes that were rolled back, so the bounds can be wider than
+    necessary.
 
     Raises:
         MalformedMetadataError, UnsupportedTableError: a block cannot be read, or has columns that the first block does

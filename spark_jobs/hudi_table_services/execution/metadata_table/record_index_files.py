@@ -52,8 +52,8 @@ class RecordIndexFiles:
         storage: the table.
         reading: how the slices are read; no columns except the record key are needed.
         group_count: number of file groups of the index.
-        groups_of_partition: for a partitioned record index, maps each partition of the table to its file groups of the
-            index: the first number and the count. None for a record index of the whole table.
+        groups_of_partition: for a partitioned record index, maps each partition of the table to the number of its first
+            file group in the index and the count of its file groups. None for a record index of the whole table.
     """
 
     storage: Storage

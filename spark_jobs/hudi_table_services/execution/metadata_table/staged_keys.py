@@ -45,9 +45,9 @@ class KeyStaging:
 
     Attributes:
         folder: staging folder of the job, which must exist until the commit is complete.
-        group_count: number of file groups of the index, at least 1. In a partitioned record index: number of file
-            groups of most partitions of the table.
-        other_counts: in a partitioned record index, the partitions of the table with another number of file groups.
+        group_count: number of file groups of the index, at least 1. In a partitioned record index, each partition of
+            the table has this number of file groups, unless `other_counts` contains the partition.
+        other_counts: maps partitions of the table to their numbers of file groups; only in a partitioned record index.
         groups: the rule that assigns keys to file groups. Tasks receive this picklable function.
     """
 
@@ -129,7 +129,10 @@ class KeyStager:
             self._storage.delete(self._path)
 
     def add_new(self, keys: pa.ChunkedArray) -> None:
-        """Add keys whose location the index must store: new keys, and keys that other file groups lose."""
+        """Add keys that the index must locate in this file group.
+
+        These are new keys, and keys that the commit deletes from other file groups.
+        """
         self._add(keys, is_deleted=False)
 
     def add_deleted(self, keys: pa.ChunkedArray) -> None:

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
 
 
 def without_keys(rows: "DataFrame", others: "DataFrame", names: Sequence[str]) -> "DataFrame":
-    """Return the rows whose values of the named columns do not occur in the other rows. A null equals a null.
+    """Return the rows of `rows` for which `others` has no row with the same key. A null equals a null.
 
     Args:
-        names: columns of both DataFrames.
+        names: key columns, which both DataFrames have.
     """
     from pyspark.sql.functions import expr
 

@@ -1,4 +1,4 @@
-"""Choose, with the footer of a base file, the row groups that can have rows that fulfil the conditions of a read."""
+"""Choose the row groups of a base file that, according to the footer, can have rows that fulfil the conditions."""
 
 from collections.abc import Sequence
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType as SparkStructType
 
 _LOG_COST = 4
-"""Bytes of a base file that are read in the time in which one byte of a log file is merged."""
+"""Number of bytes of a base file that a task reads in the time in which it merges one byte of a log file."""
 
 
 def scan_frame(

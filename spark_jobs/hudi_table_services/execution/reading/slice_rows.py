@@ -3,7 +3,7 @@
 The module reads a slice without log files by row groups. It leaves out the row groups that, according to the footer,
 have no row that fulfils the conditions. In each of the other row groups, it first reads the columns of the conditions,
 and reads the columns of the result only if a row fulfils the conditions. A slice with log files is merged as a whole,
-because a row of a log file can replace, delete or complete any row of the base file.
+because a row of a log file can replace, delete or partially update any row of the base file.
 """
 
 from collections.abc import Iterator

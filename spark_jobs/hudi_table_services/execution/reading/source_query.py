@@ -100,7 +100,7 @@ def _lines_of_source(lines: Sequence[str], view: str) -> set[int]:
 
 
 def _below(lines: Sequence[str], number: int) -> list[int]:
-    """Return the numbers of all lines below a line in the tree of the plan. The step of the line uses their results."""
+    """Return the numbers of the lines below a line in the tree of the plan: the steps whose results this step uses."""
     depth, found = _depth(lines[number]), []
     for other in range(number + 1, len(lines)):
         if _depth(lines[other]) <= depth:
@@ -110,9 +110,9 @@ def _below(lines: Sequence[str], number: int) -> list[int]:
 
 
 def _inputs(lines: Sequence[str], number: int) -> list[list[int]]:
-    """Return the lines of each input of the step of a line: the step of the input, and the steps below it.
+    """Return the numbers of the lines of each input of a step: the line of the input, and all lines below that line.
 
-    Spark lists subqueries of a step before its other inputs, and indents them more.
+    Spark lists the subqueries of a step before the other inputs of the step, and indents the subqueries more.
     """
     left, found = _below(lines, number), []
     while left:

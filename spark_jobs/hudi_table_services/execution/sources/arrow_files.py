@@ -48,16 +48,16 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "binary": ("binary", "large_binary"),
     "date": ("date32[day]",),
 }
-"""Maps the name of a type in Spark to the names of Arrow types whose values Spark reads as the same values."""
+"""Maps the name of a type in Spark to the names of those Arrow types with which Arrow reads the same values."""
 
 
 class UnlikeSparkError(Exception):
-    """Arrow may read other rows from a file than Spark. The message is the reason, without a period at its end."""
+    """Arrow may read other rows from a file than Spark. The message is the reason, without a final period."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArrowFiles:
-    """Parquet files that the executors may read.
+    """Parquet files that the executors may read with Arrow.
 
     Attributes:
         files: the files, sorted as Spark sorts them.
@@ -72,7 +72,7 @@ class ArrowFiles:
         return [file.stored.size_bytes for file in self.files]
 
     def check_first(self) -> None:
-        """Check the footer of the first file. Raises UnlikeSparkError or StorageError, as `batches`."""
+        """Check the footer of the first file. Raises the errors of `batches`."""
         for file in self.files[:1]:
             with _opened(file) as opened:
                 self._check(opened, file.uri)
@@ -188,10 +188,11 @@ def _are_same(files: Sequence[SourceFile], listed: Sequence[str]) -> bool:
 
 
 def reads_alike(found: pa.DataType, wanted: Any) -> bool:
-    """Whether Spark reads the values of a Parquet column, which Arrow reads as `found`, as the same values of `wanted`.
+    """Whether Arrow and Spark read the same values from a Parquet column.
 
     Args:
-        wanted: a type in the form of Spark's ``jsonValue``.
+        found: type of the column in Arrow.
+        wanted: type of the column in Spark, in the form of Spark's ``jsonValue``.
     """
     if pa.types.is_dictionary(found):
         return reads_alike(found.value_type, wanted)
@@ -222,6 +223,9 @@ def _is_same_value(found: pa.DataType, wanted: str) -> bool:
 
 
 def _may_have_julian_dates(metadata: Mapping[bytes, bytes]) -> bool:
-    """Whether Spark 2 wrote a file, or a later release in the same way. Spark converts the dates of such files."""
+    """Whether Spark 1 or 2, or a later release in the mode of Spark 2, wrote a file.
+
+    When Spark reads such a file, it converts old dates from the Julian calendar.
+    """
     version = metadata.get(_SPARK_VERSION, b"")
     return version.startswith((b"1.", b"2.")) or any(key in metadata for key in _LEGACY_KEYS)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MAX_PART_BYTES = 128 << 20
-"""Largest size of a part, as of a partition of Spark's file readers (``spark.sql.files.maxPartitionBytes``)."""
+"""Largest size of a part; the default of Spark's file readers (``spark.sql.files.maxPartitionBytes``)."""
 
 _ROUNDS = 3
 """Number of parts for each core, so that all cores end at about the same time although parts differ."""

@@ -36,11 +36,12 @@ from hudi_table_services.model.file_group import FileGroupId
 def stage_log_changes(
     job: WriteJob, task: WriteTask, merging: LogMerging, incoming: pa.Table, new: NewLog
 ) -> StagedRowChanges:
-    """Stage the changes of a log file that the task is going to write; nothing if the table has no such index.
+    """Stage how the log file that the task is going to write changes the indexes. Without indexes, do nothing.
 
-    The stored rows are read only if the incoming rows do not determine the changes: if the table has a secondary index,
-    if a delete has an ordering value, if an earlier log file has deleted the row of an update, or if a row with a new
-    key is added to a slice with log files, which can have a delete of the key with a larger ordering value.
+    The function reads the stored rows only if the incoming rows do not determine the changes. This is the case if the
+    table has a secondary index, if a delete has an ordering value, or if an earlier log file has deleted the row of an
+    update. It is also the case if a row with a new key is added to a slice with log files, because these log files can
+    have a delete of the key with a larger ordering value.
 
     Args:
         incoming: the staged changes of the slice.

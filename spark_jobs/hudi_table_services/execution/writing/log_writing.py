@@ -52,8 +52,8 @@ class LogSettings:
     """How a write encodes log files.
 
     Attributes:
-        merging: how readers merge the log files. The ordering columns of its rule must not be null, because Hudi 0.15
-            fails on such rows.
+        merging: how readers merge the log files. In written rows, the ordering columns of its rule must not be null,
+            because Hudi 0.15 fails on such rows.
         delete_ordering: ordering values of rows that are marked as deletes.
         data_block: `BlockType.AVRO_DATA` or `BlockType.PARQUET_DATA`.
         max_block_bytes: approximate limit of the size that the rows of one data block have in memory. Further rows go
@@ -83,7 +83,7 @@ def write_slice_log(job: WriteJob, logs: LogSettings, task: WriteTask, target: L
     """Write the changes of a slice into its new log file.
 
     Raises:
-        InvalidDataError: the ordering value of a row is null, or that of a delete cannot be stored.
+        InvalidDataError: the ordering value of a row is null, or the ordering value of a delete cannot be stored.
         InstantVanishedError: see `write_log_file`.
     """
     started = time.monotonic()

@@ -47,10 +47,8 @@ class IndexLookup:
         is_global: whether keys are unique in the whole table; otherwise they are unique per partition.
         combine: whether rows of the batch with the same key are combined into one row.
         use_footers: whether to skip files whose key range or bloom filter excludes all keys of the batch.
-        ordering_fields, rule: see `TagTask`.
+        ordering_fields, rule, compares_moves: see `TagTask`.
         log_reading: how tasks search log files; None for a copy-on-write table.
-        compares_moves: whether a row that would move to another partition replaces the stored row only if its ordering
-            value is not smaller.
         parallelism: target number of Spark tasks for reading key columns.
     """
 

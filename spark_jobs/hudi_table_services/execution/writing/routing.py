@@ -1,7 +1,12 @@
 """Assign every staged row to the file group that has its key, or to the inserts.
 
 One task per staged file reads the rows of the file again, drops superseded rows, and writes the other rows grouped by
-their file group. Therefore the task that writes a file group reads only the rows of this file group.
+file group. Therefore the task that writes a file group reads only the rows of this file group.
+
+The tasks of `tagging` have stored the results of their search as *tags*. A tag belongs to one incoming row. It records
+that a file slice has the key of the row, or that the row is superseded. If several slices have the key, the row has
+several tags. The *partition of an incoming row* is the partition that the values of the row determine. With a global
+index, slices of other partitions can have the key of the row as well.
 """
 
 import uuid
@@ -38,14 +43,15 @@ from hudi_table_services.storage.stores.storage import Storage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoutingRules:
-    """Rules for matched rows, whose key is in the table, and for unmatched rows, whose key is not in the table.
+    """Rules for matched incoming rows, whose key is in the table, and for unmatched incoming rows.
 
     Attributes:
-        deletes: whether the operation is `delete`: matched rows are deleted, unmatched rows are dropped.
+        deletes: whether the operation is `delete`: a matched row deletes the stored row, an unmatched row is dropped.
         honours_deleted_flag: whether the batch has a boolean ``_hoodie_is_deleted`` column.
         drops_existing: whether matched rows are dropped (insert with ``hoodie.datasource.insert.dup.policy=drop``).
-        moves_rows: whether a row moves if its key is stored in another partition: the stored row is deleted there, and
-            the incoming row is inserted in its own partition (global index with ``update.partition.path``).
+        moves_rows: what the write does if another partition than that of the incoming row has the key. If True, the
+            write deletes the stored row there, and inserts the incoming row into the partition of the incoming row
+            (global index with ``update.partition.path``). If False, the write updates the stored row where it is.
         buckets: how a bucket index assigns keys to buckets; None if the table has no bucket index.
     """
 
@@ -58,7 +64,11 @@ class RoutingRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RouteTask:
-    """One staged file and the tags of its rows."""
+    """One staged file and the tags of its rows.
+
+    Attributes:
+        targets: the job's list of targets; a tag contains a position in this list.
+    """
 
     storage: Storage
     folder: str
@@ -70,7 +80,7 @@ class RouteTask:
 
 @dataclass(frozen=True, slots=True)
 class RouteResult:
-    """Routed batches, and counts of rows that were left out. Changes have a `file_id`, inserts do not."""
+    """Routed batches, and counts of rows that were left out. Only batches of changes have a `file_id`."""
 
     batches: tuple[StagedBatch, ...] = ()
     superseded_count: int = 0
@@ -81,7 +91,7 @@ class RouteResult:
 
 @dataclass(slots=True)
 class _RowTags:
-    """Tags of one staged file, sorted by row."""
+    """Tags of a staged file or of a part of it, sorted by row number."""
 
     rows: Integers
     targets: Integers
@@ -124,13 +134,13 @@ class _RowTags:
         )
 
     def of_existing_rows(self, comes_back: Flags) -> "_RowTags":
-        """Return the tags of stored rows that no log file has deleted.
+        """Leave out the tags whose stored row a log file has deleted, except at most one such tag per incoming row.
 
-        For an incoming row without such a tag, return the first tag of a deleted row.
+        From the tags that `comes_back` selects, the first tag of each incoming row is kept. If an incoming row then has
+        no tag, its first tag is kept.
 
         Args:
-            comes_back: mask of the tags of `_Router._comes_back`. If a log file has deleted the stored row of such a
-                tag, the first such tag of each incoming row is returned, too.
+            comes_back: result of `_Router._comes_back`.
         """
         if not self.deleted.any():
             return self
@@ -197,7 +207,10 @@ class _Router:
             self._write_inserts(picked, staged.partition_path, None if numbers is None else numbers[insert])
 
     def _index_buckets(self, rows: pa.RecordBatch, tags: _RowTags) -> Integers | None:
-        """Return the index buckets of the rows, and check those of matched rows; None if there is no bucket index."""
+        """Return the index bucket of each row; None if the table has no bucket index.
+
+        The method checks that the key of each matched row is stored in a file group of this bucket.
+        """
         if self._rules.buckets is None:
             return None
         keys = rows.column(KEY_COLUMN)
@@ -209,7 +222,7 @@ class _Router:
         return numbers
 
     def _write_inserts(self, rows: pa.RecordBatch, partition_path: str, numbers: Integers | None) -> None:
-        """Write rows with new keys: with a bucket index, one batch for each bucket."""
+        """Write inserts. If the table has a bucket index, write one batch for each bucket."""
         if numbers is None:
             zeros = np.zeros(rows.num_rows, dtype=np.int64)
             self._write(rows, zeros, zeros.astype(np.int8), partition_path, None)
@@ -230,16 +243,16 @@ class _Router:
         return flags
 
     def _comes_back(self, staged: StagedBatch, tags: _RowTags, deleted: Flags) -> Flags:
-        """Return the mask of the tags of rows that move back to a slice of their own partition.
+        """Return the mask of the tags of rows that return to a slice from which a log file has deleted them.
 
-        The base file of this slice still has the key, and a log file deleted the row when the row moved away. If the
-        row came back to a new file group instead, two base files of the partition would have the key, and Hudi would
-        update both rows.
+        A log file deleted the row, for example when it moved to another partition, but the base file of the slice still
+        has the key. If the write inserted the row into a new file group, two base files of the partition would have the
+        key, and Hudi would update both rows.
         """
         if not self._rules.moves_rows or self._rules.deletes or self._rules.drops_existing:
             return np.zeros(len(tags.rows), dtype=bool)
         is_own = self._is_own(staged)[tags.targets]
-        stays = deleted.copy()  # rows that are not written into their own partition, or that exist there
+        stays = deleted.copy()  # incoming rows that do not enter their partition, or that exist there already
         stays[tags.rows[tags.loses | (is_own & ~tags.deleted)]] = True
         mask: Flags = is_own & ~stays[tags.rows]
         return mask
@@ -247,7 +260,7 @@ class _Router:
     def _write_changes(
         self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags, deleted: Flags
     ) -> Flags:
-        """Write the rows that change a file group. Return the mask of the rows that also become inserts elsewhere."""
+        """Write the changes of file groups. Return the mask of moved rows, which the caller must insert as well."""
         moved = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.drops_existing:
             self._dropped += len(np.unique(tags.rows[~tags.deleted]))
@@ -273,9 +286,9 @@ class _Router:
         return moved
 
     def _matched_in_own_partition(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
-        """Return the mask of the rows whose key is also stored in the row's own partition.
+        """Return the mask of the incoming rows that have a tag in their partition.
 
-        Such a row updates the stored row of its partition, so it must not also be inserted.
+        These rows change the slice in the tag, so the write must not insert them as well.
         """
         is_own = self._is_own(staged)
         matched = np.zeros(rows.num_rows, dtype=bool)
@@ -284,14 +297,14 @@ class _Router:
         return matched
 
     def _deleted_elsewhere(self, staged: StagedBatch, rows: pa.RecordBatch, tags: _RowTags) -> Flags:
-        """Return the mask of the rows that delete rows of other partitions because they move to their own partition."""
+        """Return the mask of the incoming rows for which the write deletes stored rows of other partitions."""
         deletes = np.zeros(rows.num_rows, dtype=bool)
         if self._rules.moves_rows:
             deletes[tags.rows[~self._is_own(staged)[tags.targets] & ~tags.loses]] = True
         return deletes
 
     def _is_own(self, staged: StagedBatch) -> Flags:
-        """Return the mask of the target files that are in the partition of the staged rows."""
+        """Return the mask of the targets in the partition of the staged rows."""
         return np.array([t.partition_path == staged.partition_path for t in self._task.targets], dtype=bool)
 
     def _write(
@@ -302,7 +315,11 @@ class _Router:
         partition_path: str,
         destination: str | int | None,
     ) -> None:
-        """Write rows of one destination: the id of a file group, the number of an index bucket, or None."""
+        """Write rows that have the same destination.
+
+        Args:
+            destination: id of the file group that the rows change, index bucket of inserts, or None for other inserts.
+        """
         schema = routed_schema(rows.schema)
         if self._writer is None:
             path = f"{self._task.folder}/routed-{uuid.uuid4().hex}.arrow"

@@ -162,7 +162,10 @@ def _stage_files(spark: "SparkSession", files: ArrowFiles, spec: StagingSpec) ->
 def _stage_file_parts(
     spec: StagingSpec, files: ArrowFiles, parts: tuple[FilePart, ...]
 ) -> StagedInput | UnlikeSparkError:
-    """Stage some parts of the files. The error is returned, because Spark would repeat a task that raises an error."""
+    """Stage some parts of the files.
+
+    The function returns an UnlikeSparkError instead of raising it, because Spark repeats a task that raises an error.
+    """
     stager = _Stager(spec)
     try:
         for batch in files.batches(parts, [field.name for field in spec.schema.fields]):

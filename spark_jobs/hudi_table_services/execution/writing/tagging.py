@@ -43,14 +43,16 @@ _TAG_SCHEMA = pa.schema(
         pa.field("deleted", pa.bool_()),
     ]
 )
-"""Columns of a tag, which records a row of a staged file and the place of the row's key in the table.
+"""Columns of a tag. A tag records that a file slice has the key of a staged row, or that the row is superseded.
 
-- ``base_row``: row number in the base file; -1 if only log files have the key.
-- ``loses``: whether the stored row stays although the incoming row would move to another partition.
+- ``row``: number of the row in the staged file.
+- ``target``: position of the slice in the job's list of targets, or `SUPERSEDED`.
+- ``base_row``: number of the stored row in the base file; -1 if only log files have the key.
+- ``loses``: whether the stored row wins against the incoming row, so that the write does not move the stored row.
 - ``deleted``: whether a log file deletes the stored row.
 """
 SUPERSEDED = -1
-"""Target in the tag of a row that is replaced by another row of the batch with the same key."""
+"""Value of ``target`` if another row of the batch with the same key replaces the row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,8 @@ class TagTask:
         storage: the table's storage.
         folder: staging folder for the tags.
         batches: staged batches whose keys are looked up, in input order.
-        base_files: files to search. The targets of a job are the list of all base files that the job searches; a tag
-            contains the position of its file in this list.
+        base_files: files to search. The job's list of targets contains the files of all its tasks; a tag contains a
+            position in this list.
         first_target: position of the first of `base_files` in the job's list of targets.
         combine: whether the task also reports the rows that other rows of the batch supersede. A task without base
             files reports only these rows.
@@ -90,8 +92,8 @@ class TagTask:
         rule: rule by which a merge-on-read table combines rows. With a rule, `ordering_fields` contains the columns
             that the rule needs. If the rule is None, the task compares `ordering_fields`.
         use_footers: whether to skip files by key range and bloom filter (BLOOM index).
-        compares_moves: whether a row that would move to another partition is first compared with the stored row, to
-            decide which of the two rows wins (global index with `update.partition.path`).
+        compares_moves: whether the task compares `ordering_fields` of incoming and stored rows. If an incoming row has
+            a smaller value, the write does not move the stored row (global index with `update.partition.path`).
     """
 
     storage: Storage
@@ -231,7 +233,7 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _search(task: TagTask, file: BaseFileRef, incoming: _Incoming) -> _Hits | None:
-    """Find incoming keys in one slice. Return None if its key range or its footer excludes all incoming keys."""
+    """Find incoming keys in one slice. Return None if the key range or footer of its base file excludes all keys."""
     compared = task.ordering_fields if task.compares_moves else ()
     if file.logs is None:
         found = _search_base_file(task, file, incoming, compared)
@@ -355,8 +357,8 @@ def _write_tags(task: TagTask, incoming: _Incoming, tags: _Tags) -> tuple[tuple[
 def _runs_by_file(batches: Sequence[StagedBatch], pointers: Integers) -> Iterator[tuple[str, int, int, int]]:
     """Divide `pointers`, the sorted positions of rows, by batch.
 
-    Yield for each batch the path of the staged file, the two bounds of a range of `pointers`, and the difference
-    between the number of a row in the file and its position.
+    Yield for each batch the path of the staged file, the bounds of the batch's range in `pointers`, and a number. The
+    sum of this number and the position of a row is the number of the row in the file.
     """
     start = 0
     for batch in batches:

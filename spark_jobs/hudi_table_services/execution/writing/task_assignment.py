@@ -60,9 +60,9 @@ def assign_tasks(
     """Create one task per write bucket. Inserts are assigned by their position in the batch.
 
     So each write bucket gets exactly the planned number of rows. If `log_target` is given, a task that only changes
-    rows writes a log file; a task that also appends rows writes a base file. With a bucket index, every task for an
-    existing file group writes a log file, because this index also finds new keys in log files. The tasks are sorted by
-    bytes, the largest first, so that the tasks that finish last are small.
+    rows writes a log file, and a task that appends rows writes a base file. With a bucket index, every task for an
+    existing file group writes a log file, because later writes find new keys in log files through this index. The tasks
+    are sorted by bytes, the largest first, so that the tasks that finish last are small.
     """
     slices = {s.file_group_id: s for s in snapshot.all_slices}
     inserts, changes = _by_destination(batches)
@@ -82,7 +82,7 @@ def _as_log(task: WriteTask, log_target: LogTargets | None, *, appends: bool) ->
     """Let the task write a log file if the file group exists.
 
     Args:
-        appends: whether a log file may also contain rows with new keys.
+        appends: whether a log file may contain rows with new keys, in addition to changes.
     """
     if log_target is None or task.current is None or (task.inserts and not appends):
         return task
