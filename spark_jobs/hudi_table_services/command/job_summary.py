@@ -63,7 +63,7 @@ def job_summary(
 
 
 def _elapsed(seconds: float) -> str:
-    """Return a duration as text: below one hour with seconds, and below one second an empty string."""
+    """Return a duration as text, with seconds if it is below one hour. Below one second, the text is empty."""
     if seconds < 1:
         return ""
     minutes, rest = divmod(round(seconds), 60)

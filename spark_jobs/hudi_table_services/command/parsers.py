@@ -70,7 +70,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def output_flags(flags: argparse.Namespace) -> dict[str, Any]:
-    """Remove the output flags, and return them as arguments of `CommandPresentation`."""
+    """Remove the output flags from the parsed flags, and return them as arguments of `CommandPresentation`."""
     return {name: vars(flags).pop(name, False) for name in ("as_json", "verbose", "wide")}
 
 

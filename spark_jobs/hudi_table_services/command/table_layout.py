@@ -73,7 +73,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _least(grid: Grid, position: int, cells: Sequence[Text], natural: int) -> int:
-    """Return the smallest width of a column that breaks no word and keeps sentences readable."""
+    """Return the smallest width at which a column breaks no word and its sentences stay readable."""
     name = grid.columns[position]
     if name.startswith(">") or name in grid.whole:
         return natural

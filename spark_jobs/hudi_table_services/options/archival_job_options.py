@@ -12,9 +12,9 @@ class ArchiveJobOptions:
 
     Attributes:
         archival: settings of the planner and of the archive writers.
-        delta_commits: ``hoodie.compact.inline.max.delta.commits``: archival leaves this number of newest delta commits
-            since the last compaction on the active timeline, so that the next compaction becomes due. Only for
-            merge-on-read tables.
+        delta_commits: ``hoodie.compact.inline.max.delta.commits``: number of delta commits since the last compaction
+            that archival leaves on the active timeline, so that the next compaction becomes due. Only for merge-on-read
+            tables.
         lock: settings of the table lock.
         warnings: one sentence for each key that has no effect.
     """

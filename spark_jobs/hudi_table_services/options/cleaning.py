@@ -80,7 +80,7 @@ def _clean_options(reader: OptionReader) -> CleanOptions:
 
 
 def _policy(reader: OptionReader) -> CleanPolicy:
-    """Return the given policy; if only one retention option is given instead, its policy; else Hudi's default."""
+    """Return the given policy, or else the policy of the only given retention option, or else Hudi's default."""
     given = [policy for option, policy in _POLICY_OF_RETENTION.items() if option in reader]
     if CLEAN_POLICY not in reader and len(given) == 1:
         return given[0]

@@ -30,8 +30,8 @@ class ArchivalFacts:
         barriers: additional bounds that follow from files on storage.
         archived: identities of active instants that the archive already contains, because an archival died before it
             could delete them from the active timeline.
-        delta_commits: number of delta commits that stay active, so that the next compaction becomes due; 0 for a
-            copy-on-write table.
+        delta_commits: number of delta commits that must stay active, because they make the next compaction due; 0 for
+            a copy-on-write table.
     """
 
     retained_by_clean: str = ""
@@ -53,8 +53,8 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     - the last compaction of the metadata table
     - the barriers of `facts`
     - in merge-on-read tables, the newest `facts.delta_commits` delta commits since the last completed compaction,
-      because they make the next compaction due; if there are fewer delta commits, all of them and the last compaction
-      stay (CompactionUtils.getEarliestInstantToRetainForCompaction)
+      because they make the next compaction due. If there are fewer delta commits, the bound is the earliest instant
+      among these delta commits and the last compaction (CompactionUtils.getEarliestInstantToRetainForCompaction)
     """
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
@@ -118,7 +118,9 @@ def _bounds(timeline: Timeline, options: ArchivalOptions, facts: ArchivalFacts) 
 
 
 def _bound_of_compaction(timeline: Timeline, delta_commits: int) -> ArchivalBound | None:
-    """Return the bound that keeps the delta commits since the last compaction, or the last compaction itself.
+    """Return the bound that keeps the newest `delta_commits` delta commits since the last compaction.
+
+    If there are fewer delta commits since the last compaction, the bound also keeps this compaction.
 
     As in `planning.compaction.trigger`, a delta commit counts if it was completed at or after the requested time of the
     compaction. The result is None if the timeline has neither a compaction nor a delta commit.

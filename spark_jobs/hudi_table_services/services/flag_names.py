@@ -22,7 +22,7 @@ def naming_flags(
 
     Args:
         flags: maps the field of each given flag to the flag, such as ``commits_retained`` to ``--commits-retained``.
-        options: keys that the user gave as options; the texts keep these keys.
+        options: keys that the user gave as options; the function does not replace these keys.
     """
     message, hint = (_naming_flags(text, flags, options) for text in (error.message, error.hint))
     if (message, hint) == (error.message, error.hint):

@@ -21,7 +21,7 @@ _NO_NUMBER = re.compile(
 
 
 class _StoreOnce(argparse._StoreAction):
-    """The action of a flag with one value. A second, different value is an error; argparse would ignore the first."""
+    """The action of a flag with one value. A second, different value is an error; argparse would replace the first."""
 
     def __call__(
         self,
@@ -129,10 +129,10 @@ def _advice_on_option(option: AnyOption, flags: Sequence[str]) -> str:
 
 
 def _with_same_words(flag: str, flags: Sequence[str]) -> str:
-    """Return advice about the flag with the most words in common; ``--retain-commits`` means ``--commits-retained``.
+    """Return advice about the known flag that has the most words in common with an unknown flag.
 
-    Words count as equal if their first four letters are equal. If several flags have the most words in common, there is
-    no advice.
+    For ``--retain-commits``, this is ``--commits-retained``. Words count as equal if their first four letters are
+    equal. If several flags have the most words in common, there is no advice.
     """
     words = {word[:4] for word in flag.strip("-").split("-")}
     common = {name: len(words & {word[:4] for word in name.strip("-").split("-")}) for name in flags}
@@ -142,5 +142,5 @@ def _with_same_words(flag: str, flags: Sequence[str]) -> str:
 
 
 def _unknown_flags(unknown: Sequence[str]) -> Sequence[str]:
-    """Return the unknown flags; without a flag, the first unknown word."""
+    """Return the flags among the unknown words; if there is none, return the first unknown word."""
     return [word for word in unknown if word.startswith("--")] or unknown[:1]

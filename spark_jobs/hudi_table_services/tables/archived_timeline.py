@@ -87,7 +87,9 @@ class ArchivedTimeline:
         return tuple(write for write in self._completed_since(time) if write.instant.visible_from > time)
 
     def has_write(self, time: str) -> bool:
-        """Whether an archived write became visible at an instant time. Reads files as `writes_completed_after`.
+        """Whether an archived write became visible at an instant time.
+
+        In tables with completion times, the method reads the same history files as `writes_completed_after`.
 
         Raises:
             CorruptTableError, UnsupportedTableError: see `writes`.
@@ -100,7 +102,7 @@ class ArchivedTimeline:
     def newest_with(self, text: str) -> Iterator[ArchivedWrite]:
         """Yield at least the archived writes whose metadata contains a text, newest requested time first.
 
-        Older archive files are read only if the caller goes on.
+        Older archive files are read only when the caller requests further writes.
 
         Raises:
             CorruptTableError, UnsupportedTableError: see `writes`.

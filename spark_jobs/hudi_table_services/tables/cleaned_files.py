@@ -85,7 +85,7 @@ def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTa
     try:
         is_lost = _lists(snapshot, path) and not storage.exists(path) and _lists(load_snapshot(storage), path)
     except HudiTableServiceError as error:
-        # The caller raises the first failure, which is more informative.
+        # The caller raises the failure of the read, which is more informative than this error.
         _LOG.warning("Cannot find out whether the metadata table lists %s: %s", path, error)
         return None
     if not is_lost:
@@ -100,7 +100,7 @@ def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTa
 
 
 def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
-    """As `lost_file`, for a failure of another program whose message contains the name of the file."""
+    """Like `lost_file`, for the error message of another program. The message contains the name of the file."""
     try:
         snapshot = load_snapshot(storage)
     except HudiTableServiceError as error:
@@ -139,7 +139,7 @@ def _conflict(table: TableAccess, before: TableSnapshot, path: str) -> HudiTable
 
 
 def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: FileSlice, path: str) -> bool:
-    """Whether another write on the file group has completed after `before`, or the write of the file was undone.
+    """Whether the file is gone because another write changed its file group, or because its own write was undone.
 
     A lost file and an undone write both leave the file group with only an older slice or no slice. After a loss,
     however, the timeline shows neither a newer completed write on the file group nor a rollback of the file's write.
@@ -155,7 +155,7 @@ def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: Fi
         is_removed_by_others = is_changed or newest > written_at or is_undone
         return is_removed_by_others and not table.storage.exists(path)
     except HudiTableServiceError as error:
-        # The caller raises the first failure, which is more informative.
+        # The caller raises the failure of the read, which is more informative than this error.
         _LOG.warning("Cannot find out whether other writers replaced %s: %s", path, error)
         return False
 

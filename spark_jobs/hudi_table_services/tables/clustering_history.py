@@ -46,7 +46,7 @@ class Clustering:
 
     @property
     def schedule(self) -> str:
-        """Requested time that identifies the schedule; plans that were scheduled together share it."""
+        """Requested time that identifies the schedule. Plans that were scheduled together have the same value."""
         return self.extra_metadata.get(PARENT_KEY, self.instant.requested_time)
 
     @property

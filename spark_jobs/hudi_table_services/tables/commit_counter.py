@@ -1,7 +1,7 @@
 """Count the commits since the newest completed or pending clustering, without Spark.
 
 Clustering jobs compare this number with the limits of their request (`CommitGate`). Airflow's sensors and triggers
-also use it.
+also use this number.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence

@@ -36,7 +36,7 @@ def request_id_of(store: TimelineStore, instant: Instant) -> str:
 
 
 def request_ids_of(store: TimelineStore, instants: Iterable[Instant]) -> dict[Instant, str]:
-    """Map the latest instants to the ids of their requests, as `request_id_of` finds them; leave out other instants."""
+    """Map the latest instants to the ids of their requests (see `request_id_of`). Leave out instants without an id."""
     wanted = [instant for instant in instants if instant.action in _WITH_ID][-_LATEST:]
     found = map_in_parallel(lambda instant: request_id_of(store, instant), wanted)
     return {instant: id_ for instant, id_ in zip(wanted, found, strict=True) if id_}

@@ -124,7 +124,7 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
 
 
 def require_file_groups(table: MetadataTable, *, may_be_empty: Collection[str] = ()) -> None:
-    """Refuse to add a change if the files to which it would be added are lost or damaged, before a job writes data.
+    """Before a job writes data, refuse to add a change if the files to which it would be added are lost or damaged.
 
     This function lists the folder of every partition, and reads the newest log file of `files`. It does not read other
     indexes, because a change does not need them.

@@ -107,6 +107,7 @@ class OrphanSearch:
 
         Raises:
             MalformedMetadataError: a commit cannot be read.
+            UnsupportedTableError: a restore is unfinished.
         """
         table, timeline = self._table, self._table.load_timeline()
         refuse_unfinished_restore(timeline)

@@ -34,7 +34,7 @@ class Undo:
     """The effect of a rollback or a restore.
 
     Attributes:
-        undone: requested times of the instants that it undid; if it is pending, of the instants that it will undo.
+        undone: requested times of the instants that were undone, or that a pending rollback or restore will undo.
         reason: why the instants were undone, in words; empty if the timeline does not contain the reason, as for
             rollbacks of Hudi.
     """

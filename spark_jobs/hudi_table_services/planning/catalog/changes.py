@@ -96,7 +96,7 @@ def _merged(
     """
     wanted_properties = dict(wanted.properties)
     if existing.table_type == "MANAGED_TABLE":
-        del wanted_properties["EXTERNAL"]  # the property would turn the table into an external table
+        del wanted_properties["EXTERNAL"]  # this property would make the managed table external
     kept = {
         key: value
         for key, value in existing.properties.items()

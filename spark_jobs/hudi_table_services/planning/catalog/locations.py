@@ -6,7 +6,7 @@ _SAME_SCHEMES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb", "":
 
 
 def table_location(uri: str) -> str:
-    """Return the location of a table whose storage has this URI: a local path becomes ``file:///path``."""
+    """Convert the URI of a table's storage to the location in the catalog. A local path becomes ``file:///path``."""
     plain = uri.rstrip("/")
     return f"file://{plain}" if plain.startswith("/") else plain
 
@@ -22,7 +22,7 @@ def partition_location(location: str, partition_path: str) -> str:
 
 
 def are_equal_locations(one: str, other: str) -> bool:
-    """Whether two locations are equal. Trailing slashes do not count. Schemes such as s3 and s3a count as equal."""
+    """Whether two locations are equal, apart from trailing slashes. Schemes such as s3 and s3a are equal, too."""
     return _key(one) == _key(other)
 
 

@@ -25,7 +25,7 @@ def why_nothing_is_deleted(
     where = _where(checked)
     if not kept.count:
         if checked.choice is PartitionChoice.CHANGED:
-            # The other partitions may have outdated files, which the last clean has kept.
+            # Partitions that did not change since the last clean may have outdated files, which that clean kept.
             return (
                 f"no further file may be deleted since the last clean: {_rule(options, retention, commits)}"
             )

@@ -2,8 +2,8 @@
 
 This planner differs from Hudi in three points. First, the policies by commits and by hours treat replaced file groups
 in the same way: a file group is outdated if it was replaced before the earliest retained commit. Second, under every
-policy, files that became outdated within ``hoodie.airflow.clean.floor.hours`` are kept, because running queries may
-read them. Third, this planner identifies by name the files that a pending plan will read, and keeps these files.
+policy, a file is kept for ``hoodie.airflow.clean.floor.hours`` after it became outdated, because running queries may
+read it. Third, this planner identifies by name the files that a pending plan will read, and keeps these files.
 
 In merge-on-read tables, a version is deleted as a whole: the base file with all its log files.
 """

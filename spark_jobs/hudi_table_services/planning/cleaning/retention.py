@@ -97,8 +97,8 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
     """Return a retention that also keeps all states of the table since the oldest pending write or service began.
 
-    The pending write or service possibly reads file versions from the time when it began, or creates versions with this
-    time.
+    The pending write or service possibly reads the file versions of the time when it began, or creates versions with
+    this time in their names.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:

@@ -1,10 +1,10 @@
 """Group the slices of one partition into few files near the target size, without useless rewrites.
 
-This module replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2). The module
-`clustering.parity` forms the same groups as these strategies; this module differs in three points. Slices are packed by
-best fit instead of into one open group. A group must result in fewer files or put rows in order. If a clustering with
-the same options wrote a file, the file counts as already clustered (settled) and is rewritten only together with other
-files.
+This module replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2), but differs
+from them in three points. First, it packs slices by best fit; the strategies fill one group after another. Second, a
+group must result in fewer files or put rows in order. Third, if a clustering with the same options wrote a file, the
+file counts as already clustered (settled) and is rewritten only together with other files. The module
+`clustering.parity` forms the same groups as Hudi's strategies.
 """
 
 from bisect import bisect_left, insort

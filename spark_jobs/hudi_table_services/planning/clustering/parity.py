@@ -110,7 +110,7 @@ def _too_large(file_slice: FileSlice, options: ClusteringOptions) -> str | None:
 def _bins(
     candidates: Sequence[Candidate], options: ClusteringOptions
 ) -> tuple[list[list[Candidate]], Sequence[Candidate]]:
-    """Pack slices into bins. Also return the slices in no bin, if this partition has the maximum number of groups."""
+    """Pack slices into bins, up to the maximum number of groups. Also return the slices for which no bin is left."""
     if options.plan_strategy is PlanStrategyKind.SINGLE_FILE_SORT:
         return [[c] for c in candidates], ()
     bins: list[list[Candidate]] = []

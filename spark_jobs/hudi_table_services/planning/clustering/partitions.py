@@ -1,8 +1,8 @@
 """Select the partitions that clustering considers (ClusteringPlanPartitionFilter and ClusteringPlanStrategy; Hudi 1.2).
 
-This module differs from Hudi in three points. Only partitions with at least one live file group count. The result
-reports selected partitions that do not exist, and a pattern or mode that matches no partition. An option may skip more
-partitions than the table has; this is not an error.
+This module differs from Hudi in three points. First, it considers only partitions with at least one live file group.
+Second, the result reports selected partitions that do not exist, and a pattern or mode that matches no partition.
+Third, an option may skip more partitions than the table has; this is not an error.
 """
 
 import re

@@ -70,7 +70,7 @@ def find_candidates(
     given: ClusteringInput,
     written: Set[FileGroupId] | None,
 ) -> Candidates:
-    """Find the latest slices that are small or to be divided, have a known size and are in no pending plan.
+    """Find the latest slices that are small enough to rewrite or large enough to divide, and that a plan may contain.
 
     Args:
         written: the only file groups that may be chosen; None allows all file groups.

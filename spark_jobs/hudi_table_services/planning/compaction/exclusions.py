@@ -7,8 +7,8 @@ or clustering. In addition, this module leaves out:
   compaction then has priority over the log compaction.
 - In table version 6, file groups to which a pending delta commit may write. The log file of the delta commit belongs to
   the current slice, but is not in the plan, so its rows would disappear when the compaction completes. Hudi on Spark
-  prevents such a loss only without concurrency control and with eager rollbacks: it then schedules no compaction while
-  an older write is pending. From version 8 on, the log file belongs to the new slice.
+  prevents such a loss only with eager rollbacks and without concurrency control. With these settings, Hudi schedules
+  no compaction while an older write is pending. From version 8 on, the log file belongs to the new slice.
 - Slices with a file of unknown size.
 
 Partitions are selected by a list of paths and by a pattern, which must match a part of the path, as in

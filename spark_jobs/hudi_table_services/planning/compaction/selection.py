@@ -14,7 +14,7 @@ writes ``hoodie.compaction.target.io``:
 As in BoundedIOCompactionStrategy, the slice that reaches the bound is in the plan, and all later slices wait. The
 bound counts whole mebibytes of each slice, so slices below one mebibyte count as 0. In this module, the order of the
 listing is the order of partition paths and file ids; in Hudi, it is the order of the partition list and of a hash map.
-Slices that compare equal also have the order of the listing.
+Slices that compare equal keep the order of the listing.
 
 Options of this project add a rank by benefit, a minimum ratio of log bytes, and a bound on the duration of the tasks.
 By default these options have no effect, so a plan has the same slices as Hudi's plan.

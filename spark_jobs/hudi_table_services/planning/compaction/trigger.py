@@ -11,7 +11,8 @@ completed at or after the compaction's requested time. This module differs from 
 - Log compactions do not count, because they contain no new rows. Hudi counts each one as a delta commit.
 - A ``commit`` with a write operation other than COMPACT is not a compaction. Such commits exist if the table was a
   copy-on-write table earlier.
-- For NUM_COMMITS_AFTER_LAST_REQUEST, the compaction with the latest requested time counts, pending or completed.
+- For NUM_COMMITS_AFTER_LAST_REQUEST, the count begins at the compaction with the latest requested time, whether this
+  compaction is pending or completed.
 
 As in Hudi, NUM_COMMITS ignores pending compactions: while a compaction is pending, a further plan contains the
 remaining slices. Also as in Hudi, TIME_ELAPSED requires no new delta commit after a compaction, because a compaction

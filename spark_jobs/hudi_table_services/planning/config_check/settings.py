@@ -46,7 +46,8 @@ class Settings:
 
     Attributes:
         given: options under the names that the user wrote.
-        options: the same options under their main names; if the user wrote two names of one option, the first counts.
+        options: the same options under their main names; if the user wrote two names of one option,
+            the value of the first name.
         table: table with which the options are compared; None if there is no table.
     """
 

@@ -36,7 +36,7 @@ def _is_occ(settings: Settings) -> bool:
 
 
 def _is_shared(settings: Settings) -> bool:
-    """Whether Hudi's writers expect other writers: under optimistic or non-blocking (Hudi 1) concurrency control."""
+    """Whether the options choose a mode for several writers: optimistic or non-blocking (Hudi 1)."""
     return settings.text(_MODE).upper() != "SINGLE_WRITER"
 
 

@@ -14,7 +14,7 @@ from hudi_table_services.hudi_format.metadata_table.file_groups import (
 _BYTES_OF_A_BASE_FILE = 7_000
 _BYTES_OF_A_LISTED_FILE = 25
 _BYTES_OF_STATISTICS = 60
-_BYTES_OF_A_KEY = 25  # of a record index; entries of a secondary index have about the same size
+_BYTES_OF_A_KEY = 25  # in a record index; an entry of a secondary index has about the same size
 # The metadata table stores a bloom filter in base64. Compression reduces the base64 string by a quarter.
 _COMPRESSED_BLOOM = 0.75
 

@@ -3,8 +3,8 @@
 A reader treats a column without a record as a column of nulls if the file has records of other columns. So a file has a
 record for every indexed column that it contains, or it has no record at all, and then no filter skips the file.
 
-Columns with NaN: if a stored bound is NaN, Hudi's queries lose rows. Hudi itself stores 0 and 0 as the bounds of such a
-column, and its queries lose rows with these bounds, too. The records of a file with NaN therefore depend on the index
+Columns with NaN: if a stored bound is NaN, Hudi's queries lose rows. Hudi itself stores the bounds 0 and 0 for such a
+column, but then its queries lose rows, too. The records of a file with NaN therefore depend on the index
 `partition_stats`. Without this index, the file has no record. With this index, Hudi's next write would ignore a file
 without a record when the write computes the bounds of the partition. So the file then has a record whose greatest value
 is infinity. Spark treats NaN as greater than all numbers, so only filters that compare with NaN itself skip the file.

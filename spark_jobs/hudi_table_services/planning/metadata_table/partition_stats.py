@@ -67,7 +67,7 @@ def partition_stat_records(
     A column that a file does not have counts as a column of nulls.
 
     Args:
-        is_tight: whether `files` contains every file of the partition that has values. If not, readers unite the record
+        is_tight: whether `files` contains all files with values in this partition. If not, readers unite the record
             with the earlier record.
 
     Raises:

@@ -36,8 +36,8 @@ def affected_groups(commits: Iterable[CommitMetadata]) -> _Groups:
 def may_delete_rows(commits: Iterable[CommitMetadata], table_type: TableType) -> bool:
     """Return whether the commits may have deleted rows.
 
-    Write stats of merge-on-read tables do not prove that there are no deletes: a row of a log file can be a delete by
-    the rule of the table.
+    Write stats of merge-on-read tables do not prove that there are no deletes: by the merge rule of the table, a row
+    of a log file can be a delete.
     """
     writes = [each for each in commits if each.operation_type not in MOVE_ROWS]
     if table_type is TableType.MERGE_ON_READ:

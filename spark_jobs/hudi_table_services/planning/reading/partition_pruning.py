@@ -47,7 +47,7 @@ class PartitionLayout:
 
     Attributes:
         fields: names of the partition columns, in the order of the path segments.
-        types: maps the partition columns whose values a path proves to the names of their types.
+        types: the partition columns whose values a path proves, each with the name of its type.
         is_hive_style: whether a segment is ``column=value``.
         is_encoded: whether special characters of values are written as ``%XX``.
     """
@@ -83,7 +83,7 @@ class PartitionLayout:
         )
 
     def ranges_of(self, path: str) -> Mapping[str, FileColumnRange]:
-        """Map each column whose value the path proves to a range that contains only this value."""
+        """Return a range for each column whose value the path proves. The range contains only this value."""
         if not self.types:
             return {}
         segments = [path] if len(self.fields) == 1 else path.split("/")

@@ -1,4 +1,4 @@
-"""Choose the file slices that a read opens, and say why it leaves out the others."""
+"""Choose the file slices that a read opens, and give the reasons why the read leaves out the other slices."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,8 +34,8 @@ class ScanConditions:
 def plan_scan(slices: Iterable[FileSlice], conditions: ScanConditions) -> ScanPlan:
     """Choose the slices that may have rows that fulfil all conditions.
 
-    Each slice that is left out counts for the first reason that applies. The result does not depend on the order of
-    `slices`.
+    If several reasons exclude a slice, the plan contains only the first of them. The result does not depend on the
+    order of `slices`.
     """
     kept = sorted(slices)
     skipped = []

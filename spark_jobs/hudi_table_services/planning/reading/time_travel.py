@@ -11,7 +11,7 @@ def deleted_slices(
     later_commits: Iterable[CommitMetadata],
     slices: Iterable[FileSlice],
 ) -> tuple[FileGroupId, ...]:
-    """Return the file groups that had a slice in an earlier state whose base file does not exist any more.
+    """Return the file groups whose slice in an earlier state has lost its base file.
 
     A clean deletes a slice only after a commit has written a newer slice of the file group, or has replaced the file
     group. So the commits after the state name every file group from which a clean may have deleted files. The write

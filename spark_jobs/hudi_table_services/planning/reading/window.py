@@ -99,7 +99,7 @@ def commits_of(
 def before_holes(
     window: Window, writes: Collection[Instant], pending: Iterable[Instant]
 ) -> tuple[Window, str]:
-    """End a window before the first pending write that completed writes of the window overtook.
+    """End a window before the first pending write if a later write of the window is already completed.
 
     Call this function only for tables without completion times. In a table with completion times, a pending write
     becomes visible only after all writes that are completed now, so a later window contains it.

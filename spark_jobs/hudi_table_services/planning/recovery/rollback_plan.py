@@ -3,8 +3,8 @@
 A rollback deletes the files with the rolled-back instant in their names. In table version 6, the name of a log file
 contains the base instant of its slice, so a delta commit writes log files with the names of older slices. Hudi always
 adds a rollback block to such a slice. If a log file contains only blocks of the rolled-back instant, this module plans
-to delete the file: without the file, no reader can count the blocks as committed when the instant is older than the
-timeline. If other instants wrote blocks of the same file, or if a savepoint or a pending plan lists the file, a
+to delete the file. So no reader can treat its blocks as committed after archival, when the instant is older than the
+active timeline. If other instants wrote blocks of the same file, or if a savepoint or a pending plan lists the file, a
 rollback block removes the blocks instead.
 """
 

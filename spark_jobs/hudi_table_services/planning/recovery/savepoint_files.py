@@ -23,9 +23,9 @@ def savepoint_partitions(
     Args:
         requested_time: requested time of the commit.
         seen_at: completion time of the commit, from which readers see it; empty for tables without completion times.
-            If given, this time decides which versions are kept. If readers began to see the latest version later,
-            because a write or a compaction began before this time and completed after it, the files of the previous
-            version are kept too. A restore undoes such a write.
+            If given, this time decides which versions are kept. A write or a compaction may have begun before this time
+            and completed after it. Then the files of the version before this write are kept, too, because a restore
+            undoes the write.
         later_files: names of files that were written after the commit.
     """
     found = {}

@@ -194,7 +194,7 @@ def _rule_of_mode(config: TableConfig, marker: DeleteMarker | None) -> MergeRule
 def _rule_of_payload(config: TableConfig, marker: DeleteMarker | None) -> MergeRule:
     """Return the rule of a table of version 6.
 
-    Hudi 0.15 compares the ordering values of log rows with every payload class, even with OverwriteWithLatest.
+    With every payload class, even with OverwriteWithLatest, Hudi 0.15 compares the ordering values of log rows.
     """
     payload = config.get(_PAYLOAD) or DEFAULT_PAYLOAD
     overwrites_base = payload in (OVERWRITE_PAYLOAD, OVERWRITE_NON_DEFAULTS_PAYLOAD)

@@ -1,4 +1,4 @@
-"""Refuse a source file in which rows have no record key, as the statistics in its footer show."""
+"""Refuse a source file if the statistics in its footer show that some rows have no record key."""
 
 from collections.abc import Mapping
 
@@ -9,7 +9,7 @@ from hudi_table_services.errors import InvalidDataError
 def refuse_null_keys(
     key_fields: tuple[str, ...], null_counts: Mapping[str, int], row_count: int, file: str
 ) -> None:
-    """Refuse a file if it certainly has a row in which all key columns are null. The job refuses such a row, too.
+    """Refuse a file if it certainly has a row in which all key columns are null. A write would refuse such a row.
 
     Args:
         key_fields: columns of the record key.

@@ -28,7 +28,7 @@ def warn_of_times(
 
 
 def _condition(name: str, source: SourceSpec | None) -> str:
-    """Return a sentence on how to convert strings for a partition by a unit of time; empty if no string is possible."""
+    """Return a sentence on how to convert a column of strings to times; empty if the column cannot contain strings."""
     match source.format.lower() if source is not None else "":
         case "csv" if source is not None and not infers_types(source):
             return " The column is a string, so also set the source option inferSchema=true."

@@ -10,8 +10,8 @@ from hudi_table_services.model.schema import BOOLEAN, DELETED_FLAG, STRING, Fiel
 def with_accepted_types(batch: StructType, untyped: Collection[str], table: StructType | None) -> StructType:
     """Replace the types of the columns in `untyped` by types that a write accepts.
 
-    A column gets its type in the table. If the table does not have the column, the column becomes a string, or, if it
-    is the column that marks deletes, a boolean.
+    A column gets its type in the table. A column that the table does not have becomes a boolean if it marks deletes,
+    else a string.
 
     Args:
         table: columns of the table; None before the first write.

@@ -86,7 +86,7 @@ def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> Tabl
 
 
 def _ordered(files: list[LiveFile]) -> tuple[LiveFile, ...]:
-    """Return the files of one partition, ordered by path. A single small file does not count as small."""
+    """Return the files of one partition, ordered by path. If only one file is small, it does not count as small."""
     has_several = sum(file.is_small for file in files) > 1
     every = (file if has_several else replace(file, is_small=False) for file in files)
     return tuple(sorted(every, key=lambda file: file.path))

@@ -87,7 +87,7 @@ class PlanHistory(ABC, Generic[PlanT]):
         )
 
     def select(self, requested_times: Sequence[str]) -> tuple[list[PlanT], list[str]]:
-        """Return the plans that a request names, and a clause about each of its plans that was removed.
+        """Return the plans that a request names, and a clause about each named plan that was removed.
 
         Without names, return all pending plans. A removed plan is not a failure, because an earlier attempt of the
         request may have cancelled the plan. Each plan is returned once, even if the request names both the plan and the

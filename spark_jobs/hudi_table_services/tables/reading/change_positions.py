@@ -56,7 +56,7 @@ def change_position(table: TableAccess, chain: str) -> str:
 
 
 def find_position(table: TableAccess, chain: str) -> ChainPosition | None:
-    """Return the newest position of a chain; None if no commit of the table has one. Raises as `change_position`."""
+    """Return the newest position of a chain; None if no commit has one. Raises the errors of `change_position`."""
     return repeat_if_deleted(lambda: _find_position(table, chain), _WHAT)
 
 

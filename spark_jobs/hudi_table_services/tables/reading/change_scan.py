@@ -47,11 +47,11 @@ class ChangeScan:
 
     Attributes:
         changed: the rows that the window added or changed, as of its end.
-        before: the rows of the changed file groups as of the begin of the window, with `KEY_COLUMNS`; no slices if the
+        before: the rows of the changed file groups as of the start of the window, with `KEY_COLUMNS`; no slices if the
             window deletes no rows.
         remaining: `KEY_COLUMNS` of all rows of these file groups as of the end. Rows of `before` without a row in
             `remaining` are deleted.
-        until: the begin of the next window.
+        until: the start of the next window.
         commit_count: number of commits in the window.
         whole: all rows of the table as of the end; no slices unless `plan_changes` was called with `with_whole`.
         has_begin: whether the window begins after a commit. False if it begins with the first commit of the table.
@@ -130,7 +130,7 @@ class _Changes:
         Args:
             writes: the completed writes of the window. If the window begins with the first commit, archived writes are
                 missing.
-            known: the completed writes after the begin of the window.
+            known: the completed writes after the start of the window.
         """
         commits = [write.metadata for write in writes]
         groups = by_partition(affected_groups(commits)) if self._has_begin else None

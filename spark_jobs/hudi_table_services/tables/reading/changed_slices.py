@@ -32,7 +32,7 @@ class ChangedSlices:
 
     Attributes:
         slices: the newest slices of the window, which contain only files that commits of the window wrote.
-        visibility: the instants whose log blocks count.
+        visibility: the instants whose log blocks are read; other log blocks are ignored.
         missing: paths of files of these slices that do not exist any more.
     """
 
@@ -62,7 +62,7 @@ def window_commits(
 def end_before_holes(
     storage: Storage, snapshot: TableSnapshot, window: Window, holes: HolesPolicy
 ) -> tuple[Window, str]:
-    """End a window before a pending write that will be visible from a time inside it.
+    """End a window before a pending write that, once completed, will be visible from a time inside the window.
 
     The function changes only windows of tables without completion times. In other tables, a pending write becomes
     visible after all completed writes.
@@ -172,10 +172,10 @@ def refuse_incomplete(commits: WindowCommits, missing: Collection[str]) -> None:
 
 
 def _replaced(storage: Storage, snapshot: TableSnapshot, until: str) -> Mapping[str, set[str]]:
-    """File groups by partition path that replace commits replaced until the end of the window.
+    """Map each partition path to the file groups that replace commits replaced until the end of the window.
 
-    The time from which a replace commit is visible decides, not its requested time: a clustering that completes after
-    the window must not remove rows from the window, because it adds them to no later window.
+    The function compares the time from which a replace commit is visible, not its requested time. A clustering that
+    completes after the window must not remove rows from the window, because no later window contains these rows.
     """
     store = TimelineStore(storage, snapshot.config, SystemClock())
     replaces = [

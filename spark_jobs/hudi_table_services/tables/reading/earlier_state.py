@@ -29,7 +29,7 @@ def load_earlier_state(
     partitions: Collection[str] | None = None,
     metadata_enable: bool | None = None,
 ) -> TableSnapshot:
-    """Load the table as of an instant time: the writes that were requested at or before it, and are complete.
+    """Load the table as of an instant time: all completed writes that were requested at or before this time.
 
     As in Hudi's time travel, the requested time of a write decides in all table versions.
 
@@ -62,7 +62,7 @@ def load_earlier_state(
 
 
 def _refuse_before_active_timeline(timeline: Timeline, as_of: str) -> None:
-    """Refuse an instant whose later commits are not all on the active timeline, unless it has a savepoint."""
+    """Refuse an instant before the first active write, unless the newest write up to the instant has a savepoint."""
     seen = [i.requested_time for i in timeline.completed_writes if i.requested_time <= as_of]
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     first = first_write_time(timeline)

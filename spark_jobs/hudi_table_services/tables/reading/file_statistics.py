@@ -40,7 +40,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.metadata_table import used_definitions
 
 _MOST_RECORDS = 200_000
-"""Largest number of statistics that a read looks up. Above it, reading the footers in tasks costs less."""
+"""Largest number of statistics that a read looks up. For more statistics, reading the footers in tasks costs less."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class FactsReader:
         """Look up the statistics of the columns in the conditions, and the locations of the wanted record keys.
 
         Raises:
-            StorageError: a request failed for another reason than a missing file.
+            StorageError: a request failed for a reason other than a missing file.
         """
         if not predicates or not slices or not self.config.metadata_partitions:
             return SkippingFacts()

@@ -1,4 +1,4 @@
-"""Find file slices of an earlier state of which a clean has deleted some files, but not all.
+"""Find file slices of an earlier state that have lost some, but not all, of their files to a clean.
 
 A clean deletes a slice file by file, and keeps log files that a later slice also needs. So the files that are left can
 look like a smaller slice. The commits that wrote the files show the difference.

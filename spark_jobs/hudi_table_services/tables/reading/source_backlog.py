@@ -60,7 +60,7 @@ def _backlog(table: TableAccess, position: str) -> SourceBacklog:
 
 
 def _row_count(commit: CommitMetadata) -> int | None:
-    """Return the number of changed rows; None if the commit replaced file groups, whose rows it does not count."""
+    """Return the number of changed rows; None if the commit replaced file groups, whose number of rows is unknown."""
     if commit.partition_to_replace_file_ids:
         return None
     return sum(stat.num_inserts + stat.num_update_writes + stat.num_deletes for stat in commit.write_stats)

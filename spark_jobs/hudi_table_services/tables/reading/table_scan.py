@@ -53,7 +53,7 @@ class TableScan:
         predicates: conditions that all rows of the result fulfil.
         keys: the record keys that rows of the result can have; None if the conditions do not limit them.
         rule: how log files are merged; None if log files are ignored or the table has none.
-        visibility: the instants whose log blocks count.
+        visibility: the instants whose log blocks are read; other log blocks are ignored.
         base_commits: the commit times of the base rows that take part in the merge with log files; None for all.
         state: words for messages, such as ``the state as of 20260102030405006``.
         until: for an incremental read, the start of the next window; otherwise the requested time of the newest write
@@ -263,7 +263,7 @@ def _changes(storage: Storage, snapshot: TableSnapshot, query: TableQuery) -> _S
         return replace(source, slices=snapshot.all_slices, notes=(*source.notes, note))
     if found.missing:
         refuse_incomplete(commits, found.missing)
-    # Hudi 1.2 leaves out base rows of other commits before it merges, Hudi 0.15 after it has merged.
+    # Hudi 1.2 leaves out base rows of other commits before the merge. Hudi 0.15 leaves them out after the merge.
     filters_first = snapshot.config.table_version.layout.has_completion_time_in_names
     base_commits = frozenset(commits.commit_times) if filters_first else None
     return replace(source, slices=found.slices, visibility=found.visibility, base_commits=base_commits)

@@ -29,7 +29,7 @@ class VisibleState:
 
     Attributes:
         slices: the slices of the file groups, sorted by partition path and file id.
-        visibility: the instants whose log blocks count.
+        visibility: the instants whose log blocks are read; other log blocks are ignored.
     """
 
     slices: tuple[FileSlice, ...]
@@ -38,7 +38,7 @@ class VisibleState:
 
 @dataclass(frozen=True, slots=True)
 class IncompleteState:
-    """Describes a state whose files were deleted. The error that refuses to read the state contains it as `evidence`.
+    """Describes a state whose files were deleted. An error about the state contains this object as `evidence`.
 
     Attributes:
         time: the time at which the state was visible.
@@ -107,7 +107,7 @@ class StateLoader:
         return with_archived_completions(self.storage, config, visibility, self.files.values())
 
     def _replaced(self, time: str) -> Mapping[str, set[str]]:
-        """File groups by partition path that replace commits have replaced until a time."""
+        """Map each partition path to the file groups that replace commits have replaced until a time."""
         found: dict[str, set[str]] = {}
         for instant in self.snapshot.timeline.completed_writes:
             if instant.action is Action.REPLACE_COMMIT and instant.visible_from <= time:

@@ -37,7 +37,7 @@ def with_archived_completions(
 def knowing_archived(
     storage: Storage, config: TableConfig, visibility: Visibility, instants: Collection[str]
 ) -> Visibility:
-    """Add the completion times of these delta commits if they are archived. Raises as `with_archived_completions`."""
+    """Add the completion times of these delta commits if archived. Raises the errors of `with_archived_completions`."""
     wanted = frozenset(instants).difference(visibility.completed)
     if not wanted:
         return visibility

@@ -50,8 +50,8 @@ def load_snapshot(
             `list_table` chooses between the metadata table and the folders. If the metadata table is used, partitions
             without any file of a completed write may be missing.
         as_of: load the slices and the schema of the writes that were requested at or before this time; None for the
-            latest state. As in Hudi, a write counts if it is complete now, whenever it completed. Slices that a clean
-            has deleted are missing (see `tables.reading.earlier_state`).
+            latest state. As in Hudi, a write belongs to the state if it is completed now, even if it completed after
+            this time. Slices that a clean has deleted are missing (see `tables.reading.earlier_state`).
 
     Raises:
         TableNotFoundError, CorruptTableError: see `read_table_config` and `TimelineStore.load`.
