@@ -101,7 +101,7 @@ def load_changes(
 def _changed_rows(
     request: UpsertRequest, found: TableChanges, transform: "Callable[[DataFrame], DataFrame] | None"
 ) -> "DataFrame":
-    """Return the changed rows, and the rows to delete: earlier rows whose keys none of the changed rows has."""
+    """Return the changed rows and the rows to delete. An earlier row is deleted if no changed row has its key."""
     if transform is None:
         changed, deleted = _without_meta(found.changed), _without_meta(found.deleted)
     else:
@@ -206,7 +206,7 @@ def _load(
         result = _write(spark, request, source, start, changes)
         if request.can_be_repeated and not result.reused:
             return replace(result, request_id=request.request_id)
-        # The commit of another load answers a caller without request id, unless the caller wants another begin.
+        # Return the result of another load only if the request has no request id and the source has no begin.
         if not result.reused or not (request.can_be_repeated or source.begin.strip()):
             return result
         _LOG.info("Another load has committed this window; continuing from its position.")

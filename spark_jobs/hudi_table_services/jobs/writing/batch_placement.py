@@ -81,7 +81,7 @@ class PlacedBatch:
 
     @property
     def reinserted_file_groups(self) -> frozenset[FileGroupId]:
-        """Return the file groups in which the write adds rows again that earlier log files have deleted."""
+        """Return the file groups to which the write adds rows whose keys earlier log files have deleted."""
         batches = (b for b in self.routed.batches if b.reinsert_count)
         return frozenset(FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None)
 
