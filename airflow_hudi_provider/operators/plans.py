@@ -34,8 +34,8 @@ ALL_PENDING = "all"
 class HudiPlanOperator(HudiServiceOperator):
     """Base of the operators that schedule, execute or cancel plans of one service.
 
-    An operator sets `plan_service`. An operator whose job executes plans overrides `plans_to_execute` and `executed`,
-    with the help of `pending_named` and `executed_named`, or of `scheduled`. An operator with the argument ``instant``
+    An operator sets `plan_service`. An operator whose job executes plans overrides `plans_to_execute` and `executed`.
+    Both methods call `scheduled`, or `pending_named` and `executed_named`. An operator with the argument ``instant``
     overrides `names_plans`.
     """
 

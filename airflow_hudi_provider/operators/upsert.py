@@ -86,8 +86,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, it adds rows to
         new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
-    :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses
-        the DAG. (templated)
+    :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow
+        parses the DAG. (templated)
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``. With
         ``source_table``, the default is ``skip``: a task is skipped if the table has no new commit. Otherwise, the
         default is ``succeed``.

@@ -137,8 +137,8 @@ def load_changed_groups(
         aggregate: computes the rows of the target from all rows of the changed groups, one row for each group.
 
     Raises:
-        InvalidRequestError: a partition column or an ordering field of the target is not suitable, see
-            `group_columns`; or see `load_changes`.
+        InvalidRequestError: see `load_changes`; or a partition column or an ordering field of the target is not
+            suitable (see `group_columns`).
         HudiTableServiceError: see `read_changed_groups` and `upsert`.
     """
     config = find_table_config(open_storage(request.base_path, request.storage_options))

@@ -96,7 +96,7 @@ def stage_batch(
     """Read the input once and stage its rows. Raises the errors of `stage_input`; nothing was committed.
 
     Args:
-        request: the request whose source `source` reads; None if the rows come from another place.
+        request: the request that names the source of the rows; None if the rows have another source.
     """
     # Base files give a better estimate of the record size than the batch. So if there are base files, a small sample of
     # the batch is enough.
