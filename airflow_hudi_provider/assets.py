@@ -54,8 +54,8 @@ class HudiAsset(Asset):
         because Airflow has one asset for each URI. The name may contain letters, digits, ``-``, ``_`` and ``.``.
         An empty name means the main asset.
     :param hudi_conn_id: connection of type ``hudi`` that the UI's pages use to read the table.
-    :param storage_conn_id: connection with the credentials of the object store. The UI's pages also use this
-        connection.
+    :param storage_conn_id: connection with the credentials of the object store, which the UI's pages use to read the
+        table.
     :param extra: additional values that Airflow stores with the asset.
     :param arguments: further arguments of Airflow's ``Asset``, such as ``name`` or ``watchers``.
 
@@ -131,7 +131,7 @@ def create_asset(*, base_path: str, extra: dict[str, Any] | None = None) -> "Ass
 
 
 def to_openlineage_dataset(asset: "Asset", lineage_context: Any) -> Any:
-    """Return the OpenLineage dataset of an asset. Tasks also report this dataset for the asset's table.
+    """Return the OpenLineage dataset of an asset. The lineage of tasks contains the same dataset for the table.
 
     Airflow's OpenLineage provider calls this function.
     """

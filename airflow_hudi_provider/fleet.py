@@ -133,7 +133,7 @@ def need_of(key: str, report: HealthReport, hudi_options: Mapping[str, str]) -> 
         log_bytes=int(measures.get("log_bytes", 0)),
         outdated_files=int(measures.get("outdated_files", 0)),
         outdated_bytes=int(measures.get("outdated_bytes", 0)),
-        # The policy that keeps file versions retains no commits, so the report counts no commits to clean.
+        # The policy by file versions retains no commits. With this policy, the report never counts commits to clean.
         is_cleanable=bool(measures.get("commits_to_clean")) or _BY_VERSIONS in hudi_options.values(),
         is_trusted=not report.damage,
     )

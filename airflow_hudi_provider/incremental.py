@@ -79,8 +79,8 @@ def incremental_window(storage: "Storage", config: "TableConfig", after: str) ->
 def change_positions(hook: "HudiHook") -> "tuple[ChainPosition, ...]":
     """Return how far loads with ``source_table`` have read the sources of a table, one position for each source.
 
-    The attribute ``time`` of a position is a position of `HudiHook.incremental_window` of the source. Without a table,
-    return ().
+    To get the commits of the source after a position, pass the attribute ``time`` of the position to
+    `HudiHook.incremental_window` of the source, as ``after``. If there is no table, return ().
     """
     from hudi_table_services.storage.clock import SystemClock
     from hudi_table_services.tables.reading.change_positions import newest_positions

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hudi_table_services.storage.timeline_store import TimelineStore
 
 DESCRIBED_INSTANTS = 50
-"""Maximum number of instants that an answer describes, so that an XCom stays small after a long pause."""
+"""Maximum number of instants that an answer describes. The limit keeps XComs small, even after a long pause."""
 
 DESCRIBED_PARTITIONS = 100
 
@@ -165,7 +165,7 @@ def oldest_visible(timeline: "Timeline") -> str:
     """Return the start of the period whose writes are on the active timeline.
 
     The writes that became visible at or after the returned time are on the active timeline, except writes that ran for
-    so long that they were archived soon after their completion. Savepoints may also keep some older writes there.
+    so long that they were archived soon after their completion. Because of savepoints, older writes may be there.
     """
     first = first_write_time(timeline) or ""
     return min((i.visible_from for i in timeline.completed_writes if i.requested_time >= first), default="")

@@ -65,8 +65,8 @@ with DAG(
         source_sql=DELAYS,
         record_key=["flight_date", "origin"],
         take_turns=True,
-        # An earlier run may have loaded the flights and failed in this task. Then this task runs although the first
-        # task is skipped.
+        # An earlier run may have loaded the flights and failed in this task. Then the first task is skipped now, and
+        # this task must run nevertheless.
         trigger_rule="none_failed",
         conf={"spark.ui.enabled": "false"},
     )

@@ -127,7 +127,7 @@ with DAG(
         task_id="plan_compaction",
         base_path=TABLE,
         every_n_commits="{{ params.every_n_commits }}",
-        # A planned compaction also starts the count again, so that the next run does not plan another one.
+        # With this key, a planned compaction restarts the count, so that the next run does not plan another one.
         hudi_options={"hoodie.compact.inline.trigger.strategy": "NUM_COMMITS_AFTER_LAST_REQUEST"},
         max_active_tis_per_dag=1,
     )

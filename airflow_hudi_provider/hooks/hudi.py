@@ -63,7 +63,7 @@ class HudiHook(BaseHook):
 
     @cached_property
     def location(self) -> TableLocation:
-        """Location of the table. Raises HudiTaskRefusedError if arguments and connection do not name a table."""
+        """Location of the table. Raises HudiTaskRefusedError if neither arguments nor connection name a table."""
         return locate_table(*self._arguments)
 
     @cached_property
@@ -294,7 +294,7 @@ class HudiHook(BaseHook):
         Args:
             partitions: partition paths to read. If empty, read all partitions.
             query_type: ``snapshot``, or ``read_optimized`` to ignore the log files of a merge-on-read table.
-            columns: columns to read. None means all columns, after three of Hudi's meta columns.
+            columns: columns to read. None means commit time, sequence number, record key, and the table's columns.
         """
         from airflow_hudi_provider.row_reading import read_rows
 

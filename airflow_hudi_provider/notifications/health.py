@@ -34,9 +34,9 @@ class HudiHealthNotifier(BaseNotifier):
         of the task. (templated)
     :param hudi_conn_id: connection of type ``hudi``. (templated)
     :param storage_conn_id: connection with credentials of the object store. (templated)
-    :param warn_above: maps each measure to its limit. A measure above its limit is a finding. By default, the limits of
-        the task apply if the task is a health task and the notifier has neither ``base_path`` nor ``hudi_conn_id``; in
-        all other cases, the default limits of health tasks apply.
+    :param warn_above: maps each measure to its limit. A measure above its limit is a finding. If this argument is not
+        given, the default limits of health tasks apply. Exception: if the task is a health task, and the notifier has
+        neither ``base_path`` nor ``hudi_conn_id``, the limits of the task apply.
     :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
     :param when: ``always`` sends every message. ``attention`` sends a message only if the task failed, or if the table
         is not healthy or cannot be read.

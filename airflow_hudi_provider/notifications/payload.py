@@ -30,8 +30,8 @@ class TableSelection:
     Attributes:
         base_path, hudi_conn_id, storage_conn_id: the same arguments as in operators. Without base_path and
             hudi_conn_id, the arguments of the task define the table.
-        warn_above: maps each measure to its limit. If the mapping is empty, and the arguments of a health task define
-            the table, the limits of that task apply. In all other cases, an empty mapping means the default limits.
+        warn_above: maps each measure to its limit. An empty mapping means the default limits or, if the arguments of a
+            health task define the table, the limits of that task.
         hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps.
     """
 

@@ -144,9 +144,9 @@ class ExecuteClusteringOperator(HudiPlanOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans: one time, a list of times, a string that contains a time or a list,
-        or the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all`` selects all
-        pending plans, oldest first. The task fails if the argument renders to an empty string. If the return value
-        contains no plans, there is nothing to do. (templated)
+        or the return value of `ScheduleClusteringOperator`, as in ``instant=schedule.output``. ``all``, the default,
+        selects all pending plans, oldest first. The task fails if the argument renders to an empty string. If the
+        return value contains no plans, there is nothing to do. (templated)
     :param when_held: what the task does if another attempt is executing a plan: ``fail`` lets Airflow retry the task,
         and ``wait`` makes the task wait in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
@@ -254,7 +254,7 @@ class ClusteringOperator(HudiPlanOperator):
         return self.checked(ClusteringRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        """Return the pending plans of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
+        """Return the pending plans of an earlier try. If no earlier try made a plan, the result is empty."""
         made = self.scheduled(run, request)
         return [each.instant.requested_time for each in made if not each.instant.is_completed]
 
@@ -265,7 +265,7 @@ class ClusteringOperator(HudiPlanOperator):
 class CancelClusteringOperator(HudiPlanOperator):
     """Remove pending clusterings from the timeline, and delete the files that these clusterings have written so far.
 
-    Give ``instant`` or ``older_than_minutes``. Readers see no difference, because the committed data files of
+    Give either ``instant`` or ``older_than_minutes``. Readers see no difference, because the committed data files of
     the table stay unchanged.
 
     .. seealso:: docs/airflow.md
@@ -273,8 +273,8 @@ class CancelClusteringOperator(HudiPlanOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans, in the same forms as for `ExecuteClusteringOperator`. (templated)
-    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing. With 0, the
-        age does not matter. (templated)
+    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing. With 0, cancel
+        plans of any age. (templated)
     :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).

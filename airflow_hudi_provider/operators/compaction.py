@@ -55,8 +55,9 @@ class ScheduleCompactionOperator(HudiPlanOperator):
     """Plan a compaction and write the plan to the timeline; `ExecuteCompactionOperator` executes the plan.
 
     The job reads metadata only, so by default it runs in the worker. It makes a plan only if a compaction is due. A
-    task makes one plan in each DAG run, even if Airflow retries the task or a user clears it. Returns ``{"instant",
-    "instants", "slices", "log_files", "log_bytes", "trigger", "reason", …}``.
+    task makes only one plan in each DAG run, even if Airflow retries the task or a user clears it, unless ``on_rerun``
+    is ``write_again``. Returns
+    ``{"instant", "instants", "slices", "log_files", "log_bytes", "trigger", "reason", …}``.
 
     .. seealso:: docs/compaction.md
 
@@ -65,7 +66,7 @@ class ScheduleCompactionOperator(HudiPlanOperator):
     :param partitions: compact only these partition paths. (templated)
     :param every_n_commits: number of delta commits since the last compaction that make a compaction due
         (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
-    :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
+    :param ignore_trigger: plan even if no compaction is due (``hoodie.compact.inline.trigger.strategy``).
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow parses the
         DAG. (templated)
@@ -127,10 +128,10 @@ class ExecuteCompactionOperator(HudiPlanOperator):
 
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
-    :param instant: requested times of the plans: one time, a list of times, a text that contains a time or a list, or
-        the return value of `ScheduleCompactionOperator`, as in ``instant=schedule.output``. ``all`` selects all
-        pending plans, oldest first. The task fails if the argument renders to an empty text. If the return value
-        contains no plans, there is nothing to do. (templated)
+    :param instant: requested times of the plans: one time, a list of times, a string that contains a time or a list,
+        or the return value of `ScheduleCompactionOperator`, as in ``instant=schedule.output``. ``all``, the default,
+        selects all pending plans, oldest first. The task fails if the argument renders to an empty string. If the
+        return value contains no plans, there is nothing to do. (templated)
     :param when_held: what the task does if another attempt is executing a plan: ``fail`` lets Airflow retry the task,
         and ``wait`` makes the task wait in the triggerer.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
@@ -175,7 +176,7 @@ class ExecuteCompactionOperator(HudiPlanOperator):
 
 
 class CompactionOperator(HudiPlanOperator):
-    """Plan a compaction if it is due, and execute it, in one Spark job.
+    """If a compaction is due, plan and execute the compaction in one Spark job.
 
     A task makes one plan in each DAG run; a retry executes the plan of the earlier try. If no compaction is due, the
     job ends before it starts Spark executors.
@@ -187,7 +188,7 @@ class CompactionOperator(HudiPlanOperator):
     :param partitions: compact only these partition paths. (templated)
     :param every_n_commits: number of delta commits since the last compaction that make a compaction due
         (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
-    :param ignore_trigger: plan even if ``hoodie.compact.inline.trigger.strategy`` and its limits ask for no compaction.
+    :param ignore_trigger: plan even if no compaction is due (``hoodie.compact.inline.trigger.strategy``).
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
     :param when_held: what the task does if another attempt is executing the plan: ``fail`` lets Airflow retry the task,
         and ``wait`` makes the task wait in the triggerer.
@@ -233,7 +234,7 @@ class CompactionOperator(HudiPlanOperator):
         return self.checked(CompactionRequest(**common, **_plan_fields(self), when_held=self.when_held))
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
-        """Return the pending plans of an earlier try. If no earlier try made a plan, there is nothing to wait for."""
+        """Return the pending plans of an earlier try. If no earlier try made a plan, the result is empty."""
         made = self.scheduled(run, request)
         return [each.instant.requested_time for each in made if not each.instant.is_completed]
 
@@ -244,16 +245,16 @@ class CompactionOperator(HudiPlanOperator):
 class CancelCompactionOperator(HudiPlanOperator):
     """Remove pending compactions from the timeline, and delete the files that these compactions have written so far.
 
-    Give ``instant`` or ``older_than_minutes``. Readers see no difference, because they read the log files until a
-    compaction is completed. In table version 6, a plan on which later log files depend cannot be cancelled.
+    Give either ``instant`` or ``older_than_minutes``. Readers see no difference, because they read the log files until
+    a compaction is completed. In table version 6, a plan on which later log files depend cannot be cancelled.
 
     .. seealso:: docs/compaction.md
 
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param instant: requested times of the plans, in the same forms as for `ExecuteCompactionOperator`. (templated)
-    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing. With 0, the
-        age does not matter. (templated)
+    :param older_than_minutes: cancel all plans that have at least this age and that no job is executing. With 0, cancel
+        plans of any age. (templated)
     :param preview: report which plans would be cancelled, and cancel none.
     :param hudi_options: any ``hoodie.*`` keys, with Hudi's meaning. (templated)
     :param run_on: where the job runs: ``worker`` (in the task's process) or ``spark`` (submitted to Spark).

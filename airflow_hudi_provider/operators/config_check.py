@@ -175,7 +175,7 @@ class HudiConfigCheckOperator(BaseOperator):
         found = {name: getattr(dag, name, None) for name in ("max_active_runs", "catchup")}
         if (
             self._given_facts().get("engine", "native") == "native"
-        ):  # if Hudi's own jobs write, every task could be a writer
+        ):  # if Hudi's own jobs write, tasks of other operators may write, too
             turns = {_takes_turns(task) for task in getattr(dag, "tasks", ())} - {None}
             found["takes_turns"] = turns == {True} if turns else None
         return {name: text_of(value) for name, value in found.items() if value is not None}

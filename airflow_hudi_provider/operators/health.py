@@ -31,8 +31,8 @@ class HudiTableHealthOperator(HudiServiceOperator):
         above its limit. (templated)
     :param fail_above: maps each measure to its limit. If a measure is above its limit, the task fails without a retry.
         (templated)
-    :param small_file_limit_bytes: size below which a file counts as small. With 0, the limit that the
-        table's writers recorded applies, or else the default of ``hoodie.parquet.small.file.limit``.
+    :param small_file_limit_bytes: size below which a file counts as small. With 0, the task uses the limit that the
+        table's writers recorded or, without such a limit, the default of ``hoodie.parquet.small.file.limit``.
     :param deep: also read all records of the metadata table, and compare the statistics of columns with the footers of
         the data files. The comparison opens every data file. On the worker, ``deep`` needs pyarrow.
     :param hudi_options: ``hoodie.clean.*`` keys that define which files cleaning keeps. (templated)

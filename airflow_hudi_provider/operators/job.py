@@ -269,7 +269,7 @@ class HudiJobOperator(SparkSubmitOperator):
         log_state(self, self._submission)
 
     def run_spark_submit(self, context: "Context") -> None:
-        """Call Airflow's own ``execute``, with the arguments that `Submission` has completed."""
+        """Call Airflow's own ``execute``, after `SparkSubmit` has changed the attributes of this operator."""
         super().execute(context)
 
     def poll_until_complete(self, external_id: Any, context: "Context") -> None:

@@ -34,8 +34,8 @@ ALL_PENDING = "all"
 class HudiPlanOperator(HudiServiceOperator):
     """Base of the operators that schedule, execute or cancel plans of one service.
 
-    An operator sets `plan_service`. An operator whose job executes plans overrides `plans_to_execute` and `executed`,
-    with the help of `pending_named` and `executed_named`, or of `scheduled`. An operator with the argument ``instant``
+    An operator sets `plan_service`. An operator whose job executes plans overrides `plans_to_execute` and `executed`.
+    Both methods call `scheduled`, or `pending_named` and `executed_named`. An operator with the argument ``instant``
     overrides `names_plans`.
     """
 
@@ -56,7 +56,7 @@ class HudiPlanOperator(HudiServiceOperator):
         self.plan_service.resolve(JobRequest(base_path="/", options={key: ""}))
 
     def names_plans(self) -> bool:
-        """Return whether the job is limited to the plans that ``instant`` lists, even to none. By default, False."""
+        """Return whether ``instant`` lists the plans for the job. The list may be empty. By default, return False."""
         return False
 
     def plans_to_execute(self, run: TaskRun, request: JobRequest) -> Sequence[str]:
@@ -132,8 +132,8 @@ class HudiPlanOperator(HudiServiceOperator):
     def confirm(self, run: TaskRun, request: JobRequest, result: JobResult | None) -> JobResult | None:
         """Return the result that the job reported, if the timeline confirms the result.
 
-        Without such a result, return a result if each plan of the request is completed or was removed from the
-        timeline, even if Spark failed.
+        If there is no such result, read the timeline: if each plan of the request is completed or was removed, return
+        a result about these plans, even if Spark failed.
 
         Raises:
             HudiTaskError: the timeline contradicts the result.

@@ -55,16 +55,16 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_format: name of Spark's data source, such as ``parquet``. (templated)
     :param source_options: options for Spark's reader. (templated)
     :param source_sql: a single SQL query on the view ``source``, which contains the source rows. (templated)
-    :param source_table: Hudi table whose changes since the last load of this target are the source, instead of files: a
-        URI or path, or a path relative to the base path of the connection. The commit stores how far the table was
-        read. See docs/incremental-chains.md. (templated)
+    :param source_table: URI or path of a Hudi table, which the task reads instead of files. The rows of the source are
+        the changes of this table since the last load into the target. A relative path starts at the connection's base
+        path. The commit stores how far the task has read the table. See docs/incremental-chains.md. (templated)
     :param source_mode: with ``source_table``: ``incremental`` (default) loads the changed and deleted rows, and
-        ``source_sql`` converts each row on its own. ``changed_groups`` gives ``source_sql`` all rows of the groups in
-        which a row changed, for aggregates; the record key of the target identifies a group. (templated)
+        ``source_sql`` converts each row on its own. ``changed_groups`` is for aggregates: ``source_sql`` reads all rows
+        of each group in which a row changed. The record key of the target identifies a group. (templated)
     :param source_chain: name under which the target stores its position in ``source_table``. By default, the location
         of the table. (templated)
     :param source_begin: read ``source_table`` again from this point in time, exclusive, or from ``earliest``. By
-        default, a load continues from the position. (templated)
+        default, a load continues from the stored position. (templated)
     :param source_first_begin: point in time, exclusive, from which the first load reads ``source_table``. By default,
         the first load reads the whole table. (templated)
     :param source_storage_conn_id: connection with credentials of the object store of ``source_table``. By default, the
@@ -76,9 +76,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param ordering_field: column that decides which of two versions of a record wins: the version with the larger
         value. (templated)
     :param timestamps_without_zone: how to store timestamps without time zone: ``utc`` reads them as times in UTC, and
-        ``session`` as times in Spark's session time zone. ``refuse`` converts no timestamps, so a write to a table of
-        version 6, which cannot store timestamps without time zone, fails. By default, tables of version 6 store times
-        in UTC, with a warning, and tables of later versions store timestamps without time zone. (templated)
+        ``session`` as times in Spark's session time zone. ``refuse`` converts no timestamps. The write then fails if
+        the table has version 6, which cannot store timestamps without time zone. By default, tables of version 6 store
+        times in UTC, with a warning, and tables of later versions store timestamps without time zone. (templated)
     :param skip_unchanged: with ``operation="upsert"``, do not write rows that equal the stored row. The result counts
         these rows as unchanged, and a batch without any change makes no commit.
     :param check_source: check before Spark starts that the source exists and has the columns of the table's keys. Set
@@ -86,15 +86,15 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param max_file_size: target size of a base file in bytes; sets ``hoodie.parquet.max.file.size``. (templated)
     :param small_file_limit: size in bytes below which the job adds rows to an existing file; with 0, it adds rows to
         new files only. Sets ``hoodie.parquet.small.file.limit``. (templated)
-    :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning; an unknown key fails when Airflow parses the
-        DAG. (templated)
+    :param hudi_options: any other ``hoodie.*`` keys, with Hudi's meaning. An unknown key is an error when Airflow
+        parses the DAG. (templated)
     :param on_empty: what the task does if the source has no rows to write: ``succeed``, ``skip`` or ``fail``. With
         ``source_table``, the default is ``skip``: a task is skipped if the table has no new commit. Otherwise, the
         default is ``succeed``.
     :param on_pending_plan: what the task does if a clustering is pending on file groups that this write changes:
         ``refuse`` fails the task, ``wait`` defers the task until the plan is no longer pending, and ``give_way``
         releases these file groups from the plan. By default, the key ``hoodie.clustering.updates.strategy`` decides.
-        A pending compaction counts only if the write overwrites or deletes partitions. (templated)
+        A pending compaction matters only if the write overwrites or deletes partitions. (templated)
     :param on_rerun: what a cleared task does: ``reuse`` reports the earlier commit, and ``write_again`` writes the rows
         again.
     :param dry_run: plan the write, report the plan, and write nothing.
@@ -278,9 +278,9 @@ class UpsertWithSizingOperator(HudiWriteOperator):
         )
 
     def _source_storage(self) -> Mapping[str, str] | None:
-        """Return the settings of the source's object store; None for those of the target.
+        """Return the settings of the source's object store; None if the settings of the target apply.
 
-        While Airflow parses the DAG, no connection is read, and the settings are empty.
+        While Airflow parses the DAG, connections are not read, and the settings are empty.
         """
         if not self.source_storage_conn_id:
             return None

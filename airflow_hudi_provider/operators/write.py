@@ -39,7 +39,7 @@ class HudiWriteOperator(HudiJobOperator):
     :param on_pending_plan: what the task does if a clustering is pending on file groups that this write changes:
         ``refuse`` fails the task, ``wait`` defers the task until no such plan is pending, and ``give_way`` releases
         these file groups from the plan. By default, the key ``hoodie.clustering.updates.strategy`` decides. A
-        pending compaction counts only if the write overwrites or deletes partitions. (templated)
+        pending compaction matters only if the write overwrites or deletes partitions. (templated)
     :param pending_plan_timeout: maximum duration, in seconds, of one wait with ``on_pending_plan="wait"``. If plans are
         still pending after this time, the task fails.
     :param emit_partitions: add the written partition paths to the asset events of the outlets as partition keys

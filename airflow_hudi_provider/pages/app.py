@@ -113,7 +113,7 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
         users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)
         failure = None
         if shown.get("exists") is False:
-            # The task of a failed table service is one of the others, because its table is an inlet.
+            # A table service has the table as an inlet, so its task is not among the writers.
             failure = last_failure(users["writers"]) or last_failure(users["others"])
         is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
         shown |= {**users, "last_failure": failure if is_shown else None}

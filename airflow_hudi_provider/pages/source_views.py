@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def sources_view(table: RegisteredTable) -> dict[str, Any]:
     """Return the position of each source and, if the source is a registered table, its commits after the position.
 
-    The function reads no other source, because a commit could name any path that the API server can read.
+    The function reads only registered tables: a commit could name any path that the API server can read.
     """
     positions = change_positions(hook_of(table))
     registered = {each.table_id: each for each in registered_tables()} if positions else {}

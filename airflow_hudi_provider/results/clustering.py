@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def clustering_answer(result: JobResult) -> dict[str, Any]:
     """Build the return value of the task.
 
-    A task that executes the plans gets ``instant`` or ``instants`` of this value as an argument. Figures of the
-    execution are None until the plans are executed. Only a preview contains a ``picture``.
+    Pass ``instant`` or ``instants`` of this value to the task that executes the plans. Figures of the execution are
+    None until the plans are executed. Only a preview contains a ``picture``.
     """
     report = result.report_as(ClusteringReport) or ClusteringReport()
     groups = [group for plan in report.plans for group in plan.groups]

@@ -21,8 +21,8 @@ _MEASURED = ("output_bytes", "rows", "updated_rows", "inserted_rows", "deleted_r
 def compaction_answer(result: JobResult) -> dict[str, Any]:
     """Build the return value of the task.
 
-    A task that executes the plans gets ``instant`` or ``instants`` of this value as an argument. Figures of the
-    execution are None until the plans are executed. Only a preview contains a ``picture``.
+    Pass ``instant`` or ``instants`` of this value to the task that executes the plans. Figures of the execution are
+    None until the plans are executed. Only a preview contains a ``picture``.
     """
     report = result.report_as(CompactionReport) or CompactionReport()
     parts = [part for plan in report.plans for part in plan.partitions]

@@ -14,7 +14,7 @@ def health_answer(result: JobResult) -> dict[str, Any]:
     """Return the report as plain JSON values, with at most `SHOWN_PENDING` pending instants."""
     report = _report(result)
     answer: dict[str, Any] = json.loads(json.dumps(asdict(report)))
-    del answer["live_files"]  # ``files``, ``bytes`` and ``histogram`` below are the same numbers
+    del answer["live_files"]  # ``files``, ``bytes`` and ``histogram`` below contain the same numbers
     return {
         "outcome": result.outcome.value,
         "operation": result.operation,

@@ -12,7 +12,7 @@ _SHOWN_REASONS = 20
 
 
 def identity_of(result: JobResult, instants: Sequence[str]) -> dict[str, Any]:
-    """Return the entries of a return value that say what was done, with the plans that a later task can execute."""
+    """Return the entries of a return value that say what was done, and which plans a later task can execute."""
     return {
         "outcome": result.outcome.value,
         "operation": result.operation,

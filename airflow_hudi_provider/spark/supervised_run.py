@@ -55,7 +55,7 @@ class RunObservation:
             a signal ended the program.
         was_asked: whether a task or trigger requested the end of the run.
         heartbeat: string that changes with each heartbeat.
-        is_here: whether the run is on this machine; only then `state` is certain.
+        is_here: whether the run is on this machine. If it is on another machine, `state` is not certain.
     """
 
     state: RunState

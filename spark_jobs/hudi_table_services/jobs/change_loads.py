@@ -101,7 +101,7 @@ def load_changes(
 def _changed_rows(
     request: UpsertRequest, found: TableChanges, transform: "Callable[[DataFrame], DataFrame] | None"
 ) -> "DataFrame":
-    """Return the changed rows, and the rows to delete: earlier rows whose keys none of the changed rows has."""
+    """Return the changed rows and the rows to delete. An earlier row is deleted if no changed row has its key."""
     if transform is None:
         changed, deleted = _without_meta(found.changed), _without_meta(found.deleted)
     else:
@@ -137,8 +137,8 @@ def load_changed_groups(
         aggregate: computes the rows of the target from all rows of the changed groups, one row for each group.
 
     Raises:
-        InvalidRequestError: a partition column or an ordering field of the target is not suitable, see
-            `group_columns`; or see `load_changes`.
+        InvalidRequestError: see `load_changes`; or a partition column or an ordering field of the target is not
+            suitable (see `group_columns`).
         HudiTableServiceError: see `read_changed_groups` and `upsert`.
     """
     config = find_table_config(open_storage(request.base_path, request.storage_options))
@@ -206,7 +206,7 @@ def _load(
         result = _write(spark, request, source, start, changes)
         if request.can_be_repeated and not result.reused:
             return replace(result, request_id=request.request_id)
-        # The commit of another load answers a caller without request id, unless the caller wants another begin.
+        # Return the result of another load only if the request has no request id and the source has no begin.
         if not result.reused or not (request.can_be_repeated or source.begin.strip()):
             return result
         _LOG.info("Another load has committed this window; continuing from its position.")

@@ -22,7 +22,7 @@ _METADATA = "metadata"
 def upsert_batches(request: UpsertRequest, checkpoint: str) -> "Callable[[DataFrame, int], None]":
     """Return the function for ``DataStreamWriter.foreachBatch`` that writes each micro-batch with the write job.
 
-    Spark repeats a batch if the query ended before the batch was stored in the checkpoint. The repeated batch finds its
+    Spark repeats a batch if the query ended before the checkpoint recorded the batch. The repeated batch finds its
     own commit by its request id and writes nothing. Request ids contain the id that the checkpoint gives the query.
     Batches of a new checkpoint are therefore always written.
 
@@ -32,9 +32,9 @@ def upsert_batches(request: UpsertRequest, checkpoint: str) -> "Callable[[DataFr
             of the request.
 
     Raises:
-        InvalidRequestError: the request has a source, no request id, or is a dry run; when a batch runs: the
-            checkpoint is not that of a started query.
-        HudiTableServiceError: when a batch runs: see `upsert`.
+        InvalidRequestError: the request has a source, has no request id, or is a dry run. The returned function also
+            raises this error if the checkpoint does not belong to a started query.
+        HudiTableServiceError: only the returned function raises this error; see `upsert`.
     """
     if request.source is not None:
         raise InvalidRequestError(

@@ -76,8 +76,8 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
         if first <= file.instant_time < first_after:
             unknown[file.instant_time] = file.path
     for time in never_completed(table, unknown.keys() - completed):
-        # Readers see every file whose write is older than the first write on the timeline. Therefore a completed write
-        # that is older than the incomplete write must stay on the timeline.
+        # Readers see every file whose write is older than the first write on the timeline. Therefore, for each write
+        # that never completed, an older completed write must stay on the timeline.
         before = completed[bisect_left(completed, time) - 1]
         reason = f"files of {time}, which never completed, would count as committed ({unknown[time]})"
         found.add(ArchivalBound(time=before, reason=reason))
@@ -85,7 +85,7 @@ def barriers(table: TableAccess, timeline: Timeline, leaving: Sequence[Instant])
 
 
 def _bounds_of_overtaken(files: Sequence[FileInstant], leaving: Sequence[Instant]) -> set[ArchivalBound]:
-    """Return a bound for each delta commit during which the instant of a base file of its file group was requested.
+    """Return a bound for each delta commit that was running when a base file of its file group was requested.
 
     From table version 8 on, the completion time of a delta commit decides to which file slice its log file belongs.
     While the delta commit is on the active timeline, readers find this time without a search in the archive.

@@ -325,7 +325,7 @@ class _CleanJob:
         """Request the clean. Return None if protected files changed, a commit was undone, or a restore is pending."""
         writes = view.timeline.completed_writes
         options = self._options.clean
-        # A clean of selected partitions stores no notes, so that the next clean checks all partitions.
+        # A clean of selected partitions stores no notes for the next clean, which then checks all partitions.
         is_partial = bool(options.partition_regex or options.partitions_selected)
         notes = notes_for_the_next_clean(proposal.savepoints, proposal.recheck_by_next_clean)
         request = self._request

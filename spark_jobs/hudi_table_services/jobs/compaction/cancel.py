@@ -149,9 +149,9 @@ def drop_plan(table: TableAccess, timeline: Timeline, compaction: Compaction, re
     """Delete the base files of a plan and remove the plan.
 
     Call this function under the table lock, after checking the heartbeat and `why_needed`. In table version 6, a writer
-    of Hudi without a lock may have read the plan before this function removed the plan, so the names of its log files
-    contain the time of the plan. Such a writer creates its requested file before it reads the plan. So if the timeline
-    contains a new delta commit after the removal, the function writes the plan back.
+    of Hudi without a lock may have read the plan before this function removed the plan. The names of the log files of
+    this writer then contain the time of the plan. The writer creates its requested file before it reads the plan. So if
+    the timeline contains a new delta commit after the removal, the function writes the plan back.
 
     Args:
         timeline: the timeline with which `why_needed` was checked.

@@ -100,7 +100,7 @@ class _ScheduleJob:
         )
 
     def _round(self, attempt: int) -> JobResult | None:
-        """Plan and request once. The result is None if other writers changed the planned file groups meanwhile."""
+        """Plan and request once. The result is None if other writers changed the planned file groups in between."""
         if attempt < _ATTEMPTS - 1 or self._request.preview:
             planned = self._plan()
             if isinstance(planned, JobResult):

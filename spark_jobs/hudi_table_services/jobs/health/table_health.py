@@ -194,8 +194,8 @@ def _retention(
 ) -> Retention:
     """Return the retention that a clean with the options of the request would have.
 
-    The function ignores ``hoodie.airflow.clean.floor.hours``, which protects running queries, because this protection
-    ends by itself when these hours have passed.
+    The function ignores ``hoodie.airflow.clean.floor.hours``, which protects running queries for this number of hours,
+    because the protection then ends by itself.
     """
     options = _clean_options(request).clean
     visible_at = visible_times(table.storage, table.timeline_store, table.config, timeline)

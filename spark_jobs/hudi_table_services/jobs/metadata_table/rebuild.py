@@ -77,7 +77,7 @@ def rebuild_metadata_table(
 
 
 def _refuse_unknown_names(request: RebuildMetadataTableRequest, config: TableConfig) -> None:
-    """Refuse to drop a partition whose name neither Hudi nor the table has. A known partition need not exist."""
+    """Refuse to drop a partition with an unknown name. Hudi's names are known, even if the partition does not exist."""
     names = {*_PARTITION_NAMES, *config.metadata_partitions, *config.inflight_metadata_partitions, ALL}
     for name in request.drop:
         if name not in names and not name.startswith((SECONDARY_INDEX_PREFIX, EXPRESSION_INDEX_PREFIX)):

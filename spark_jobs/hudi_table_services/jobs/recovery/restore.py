@@ -1,8 +1,8 @@
 """Restore a table to a savepoint: undo all later instants, newest first, under one restore instant, as Hudi does.
 
 The job writes the plan, with the request id, to the timeline before it undoes the first instant. If a restore dies, the
-next restore job finishes the plan. Until then, writes, clusterings, cleans, rollbacks, repairs and new savepoints
-refuse the table.
+next restore job finishes the plan. Until then, writes, clusterings, cleans, rollbacks, repairs and new savepoints of
+the table fail.
 """
 
 import logging

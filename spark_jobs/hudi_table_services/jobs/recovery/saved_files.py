@@ -1,4 +1,4 @@
-"""Check before a restore that all files exist which readers need after the restore."""
+"""Check before a restore that all files that readers will need exist."""
 
 from collections.abc import Mapping, Sequence
 
@@ -50,9 +50,9 @@ def require_whole(
 def _is_later_log(table: TableAccess, timeline: Timeline, savepoint: Instant, name: str) -> bool:
     """Whether a file is a log file of a later delta commit, which a restore deletes.
 
-    A savepoint of Hudi also names the later log files of its file slices. From table version 8 on, the name of a log
-    file contains the time of its delta commit. If an earlier restore undid this delta commit, it is no longer on the
-    timeline, and its log file counts as later too.
+    A savepoint of Hudi names all log files of its file slices, even later ones. From table version 8 on, the name of a
+    log file contains the time of its delta commit. If an earlier restore undid this delta commit, the timeline does not
+    contain it. In this case, the function returns True.
     """
     has_own_instants = table.config.table_version.has_own_log_instants
     instant_time = instant_in_file_name(name) or ""

@@ -81,7 +81,7 @@ class PlacedBatch:
 
     @property
     def reinserted_file_groups(self) -> frozenset[FileGroupId]:
-        """Return the file groups in which the write adds rows again that earlier log files have deleted."""
+        """Return the file groups to which the write adds rows whose keys earlier log files have deleted."""
         batches = (b for b in self.routed.batches if b.reinsert_count)
         return frozenset(FileGroupId(b.partition_path, b.file_id) for b in batches if b.file_id is not None)
 
@@ -96,7 +96,7 @@ def stage_batch(
     """Read the input once and stage its rows. Raises the errors of `stage_input`; nothing was committed.
 
     Args:
-        request: the request whose source `source` reads; None if the rows come from another place.
+        request: the request that names the source of the rows; None if the rows have another source.
     """
     # Base files give a better estimate of the record size than the batch. So if there are base files, a small sample of
     # the batch is enough.

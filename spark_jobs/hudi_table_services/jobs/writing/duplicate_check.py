@@ -111,8 +111,8 @@ class DuplicateCheck:
     def _added(self) -> StagedInput:
         """Return the rows that the write adds. The conflict detection checks all other rows: they change file groups.
 
-        A row whose key a log file has deleted counts as added, although a file group has the key. The reason is that
-        another writer, which finds keys in the record index, adds the same key to another file group.
+        If a base file contains the key of a row, but a log file has deleted this key, the row counts as added. Another
+        writer that looks up keys in the record index does not find this key, and adds it to another file group.
         """
         return StagedInput(tuple(batch for batch in self.placed.routed.batches if _adds_rows(batch)))
 

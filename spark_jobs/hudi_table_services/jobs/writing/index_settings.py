@@ -29,7 +29,7 @@ def index_lookup(
     Args:
         rule: rule by which a merge-on-read table merges log files; None for a copy-on-write table.
         buckets: how a bucket index assigns keys to buckets; None if the index type is another one. With a bucket index,
-            inserts update the rows of existing keys, because a log file cannot have a second row of a key.
+            inserts update the rows of existing keys, because no log file can contain two rows with the same key.
     """
     operation = settings.operation
     is_global = options.index_type.is_global
@@ -66,7 +66,7 @@ def _log_reading(settings: WriteSettings, rule: MergeRule) -> LogReading:
 
 
 def _combine_columns(settings: WriteSettings, rule: MergeRule | None) -> tuple[str, ...]:
-    """Return the columns that decide which row of the batch wins for a key; for log files, with the delete flag."""
+    """Return the columns that decide which row of the batch wins for a key. For log files, add the delete flag."""
     if rule is None or settings.operation is WriteOperation.DELETE:
         return settings.combine_fields
     flag = (DELETED_FLAG,) if settings.honours_deleted_flag else ()

@@ -132,7 +132,7 @@ def _settings_with_header_advice(
     columns: SourceColumns,
     source: SourceSpec,
 ) -> WriteSettings | KeyGeneratorConfig:
-    """Return the result of `_settings`. If it fails because a CSV header is not read, advise to read the header."""
+    """Return the result of `_settings`. If a CSV header that is not read causes an error, add advice to the error."""
     try:
         return _settings(storage, options, config, columns, source)
     except InvalidRequestError as refusal:
@@ -164,7 +164,7 @@ def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> Non
 
 
 def _refuse_time_texts(options: WriteOptions, columns: SourceColumns, source: SourceSpec) -> None:
-    """Refuse a partition by a unit of time if the times of the column are strings, as always in JSON files."""
+    """Refuse to partition rows of JSON files by a unit of time: JSON files contain times as strings or numbers."""
     if source.format.lower() != "json" or gives_timestamp_type(options.hoodie_options):
         return
     for name in partition_columns_of_times(None, options.hoodie_options):

@@ -71,8 +71,8 @@ def searched_files(
 ) -> SearchedFiles:
     """Return the file slices to search: those that the record index names, or all slices of the snapshot.
 
-    If the snapshot was listed from the metadata table, its sizes of log files are those that the commits recorded, and
-    the search notices a shorter file. Otherwise, this function compares the listed sizes with the recorded sizes.
+    If the snapshot was listed from the metadata table, it contains the sizes of log files from the commits, and the
+    search detects shorter files. Otherwise, this function compares the listed sizes with the recorded sizes.
 
     The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
     that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files of

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: StructType) -> tuple[str, ...]:
     """Return warnings about columns that become strings in a new table although their values have another type.
 
-    In CSV files with inferred types, a few values that are no numbers make a column a string. In JSON files, dates and
-    times are strings. The function examines only the first rows.
+    In CSV files with inferred types, a few values that are not numbers turn a column into strings. In JSON files, dates
+    and times are strings. The function examines only the first rows.
     """
     source = request.source
     if source is None or source.sql is not None:

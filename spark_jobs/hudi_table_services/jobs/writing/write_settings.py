@@ -49,7 +49,7 @@ class WriteSettings:
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
         base_files: options of the written files; `parquet` and `bloom` derive from them.
-        zoned: columns of the batch, and which of them were timestamps without time zone and became timestamps.
+        zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         widened: a sentence for each column of the table that gets another type.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
             are times in UTC.
@@ -200,7 +200,7 @@ def _columns_in(table: StructType, batch: StructType) -> StructType:
 def merge_settings(
     options: WriteOptions, config: TableConfig | None
 ) -> tuple[tuple[str, ...], RecordMergeMode]:
-    """Return ordering fields and merge mode: of the table, or else of the request, or else those that Hudi infers."""
+    """Return ordering fields and merge mode: from the table, else from the request, else as Hudi infers them."""
     if config is None:
         ordering = options.ordering_fields
         inferred = RecordMergeMode.EVENT_TIME_ORDERING if ordering else RecordMergeMode.COMMIT_TIME_ORDERING
