@@ -79,7 +79,8 @@ test-spark: .venv/.ready ## Run the tests of the execution layer and the jobs on
 # Tests of features that differ between releases of Spark: types, ordering, SQL over the source, retried tasks, exchanges.
 # `test-conformance` also runs the engine on Spark 3.5, so it tests writes and clusterings with this release.
 SPARK35      = tests/spark/reading/test_dataframes_of_tables.py tests/spark/sources --ignore tests/spark/sources/test_blocks_of_start_page.py $(addprefix tests/spark/writing/test_,schema_and_ordering.py late_tasks.py task_progress.py)
-# `make test-all` runs all tests except tests that do not depend on Spark, such as crashes of the driver and refused input.
+# Tests of test-spark that `make test-all` runs on Spark 3.5. It leaves out tests whose outcome does not depend on Spark,
+# such as crashes of the driver and refused input.
 SPARK35_ALL  = tests/spark --ignore tests/spark/metadata_table/test_crashes_with_all_indexes.py $(addprefix --ignore tests/spark/writing/test_,writes_on_a_full_disk.py bad_input.py fail_at_every_call.py job_crashes.py merge_memory.py table_machine.py two_writers.py two_writers_of_new_keys.py) \
                $(addprefix --ignore tests/spark/clustering/test_,clustering_beside_overwrites.py clustering_beside_writers.py clustering_crashes.py clustering_in_a_loop.py clustering_memory.py dry_runs_beside_plans.py)
 
@@ -97,8 +98,9 @@ test-airflow: .venv/.ready ## Run the tests of the provider in Airflow, with rea
 
 # Tests that `test-airflow31` leaves out, because they need Spark or an Airflow later than 3.1.
 NOT_AIRFLOW31 = --ignore tests/airflow/stack --ignore tests/airflow/pages --ignore tests/airflow/dags/test_code_blocks_of_docs.py --ignore tests/airflow/dags/test_examples.py --ignore tests/airflow/dags/test_examples_in_backfills.py --ignore tests/airflow/dags/test_upkeep_examples.py --ignore tests/airflow/dags/test_fleet_example.py --ignore tests/airflow/dags/test_merge_on_read_example.py --ignore tests/airflow/dags/test_chain_example.py --ignore tests/airflow/spark/test_with_spark.py --ignore tests/airflow/spark/test_with_spark_connect.py --ignore tests/airflow/spark/test_spark_connect_runs.py --ignore tests/airflow/spark/drivers -k "not in_a_dag and not mapped_sensor"
-# Tests that `make test-airflow31` also leaves out, but `make test-all` runs on Airflow 3.1: tests of modules that do not call Airflow
-# (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators whose calls of Airflow other operators also make.
+# Further tests that only `make test-all` runs on Airflow 3.1. These are tests of modules that do not call Airflow
+# (pictures, logs, commit cursors, fleets, supervised processes), and tests of operators that call Airflow in the same way as
+# other operators.
 NO_AIRFLOW    = --ignore tests/airflow/results --ignore tests/airflow/operators/clustering --ignore tests/airflow/operators/compaction --ignore tests/airflow/operators/test_released_plans.py --ignore tests/airflow/spark/test_submission.py --ignore tests/airflow/triggers/test_pool.py --ignore tests/airflow/tables --ignore tests/airflow/test_fleet.py --ignore tests/airflow/spark/runs
 
 test-airflow31: .venv-airflow31/.ready ## Run the tests of test-airflow that call Airflow, on the oldest supported release, without Spark
@@ -162,7 +164,7 @@ bench-metadata-table: .venv/.ready .venv-s3/.ready .venv-judges/.ready ## Measur
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/metadata_table.py
 	.venv/bin/python benchmarks/plan_on_s3.py
 
-# A missed target of the first program does not prevent the second program, which reads the figures of the first one.
+# The second program reads the figures of the first program. It also runs if these figures miss their targets.
 bench-scale: .venv/.ready ## Measure plans, pages and commits on tables of up to 100,000 file groups, and predict loads on large clusters; WRITE_PAGE=1 writes docs/scale.md
 	@status=0; .venv/bin/python benchmarks/scale_run.py $(if $(WRITE_PAGE),--write-page) || status=$$?; \
 	$(WITH_JAVA) .venv/bin/python benchmarks/scale_load.py $(if $(WRITE_PAGE),--write-page) && exit $$status

@@ -38,7 +38,7 @@ SLICES_PER_PARTITION = 100
 DELTA_COMMITS = 10
 BASE_BYTES = 100 * MIB
 HEAVY_SHARE = 10
-"""One of this many slices has many log bytes. These slices together have nine tenths of the log bytes."""
+"""One in this many slices has many log bytes. These slices together have nine tenths of the log bytes."""
 HEAVY_LOG_BYTES, LIGHT_LOG_BYTES = 81 * MIB, MIB
 WHOLE = {TARGET_IO.key: str(1 << 40)}
 """Option with which a plan contains all slices. By default, the size of a plan is limited to 500 GB."""
@@ -159,7 +159,7 @@ def _add_slice(folder: Path, number: int, times: list[str]) -> None:
 
 
 def _sparse(path: Path, size_bytes: int) -> None:
-    """Create a file with a size, which takes no blocks on most file systems."""
+    """Create a file of this length that takes no blocks on most file systems."""
     with path.open("wb") as file:
         file.truncate(size_bytes)
 

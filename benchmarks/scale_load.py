@@ -36,7 +36,7 @@ from scale.scenarios import days, useful_cores  # noqa: E402
 RESULTS = ROOT / "benchmarks" / "results"
 TABLE_ROWS = (500_000, 1_000_000, 2_000_000)
 BATCH_SHARE = 4
-"""One of this many rows of the table is in the batch."""
+"""One in this many rows of the table is in the batch."""
 
 MOST_ERROR = 0.25
 REQUESTS = Requests(open_requests=25, task_requests=6, commit_requests=20)

@@ -92,9 +92,8 @@ def main() -> int:
         _measure_here(options)
         return 0
     options.operations = sorted(options.operations, key=list(OPERATIONS).index)
-    options.stores = sorted(
-        options.stores, reverse=True
-    )  # on the disk, writes change the table, so it is the last
+    # The disk is the last store, because writes change the table there.
+    options.stores = sorted(options.stores, reverse=True)
     measured, failed = _measure_tables(options)
     missed = print_report(measured, uses_cpu_time=options.busy)
     write_result(options.output, measured, wait_ms=options.request_ms, uses_cpu_time=options.busy)

@@ -1,4 +1,4 @@
-"""Write the page about errors that Airflow's API server serves, from docs/operations.md.
+"""Generate the page about errors from docs/operations.md. Airflow's API server serves this page.
 
 With --check, only report whether the page is current. Task logs contain links to the sections of the page.
 """

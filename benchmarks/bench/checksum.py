@@ -43,7 +43,7 @@ NOTHING = Content()
 
 
 def content_of_files(files: Iterable[Path], columns: tuple[str, ...]) -> Content:
-    """Return the content of parquet files in the given columns. Other columns are ignored, because writers add some."""
+    """Return the content of parquet files in the given columns. Columns that writers add are ignored."""
     total = NOTHING
     for path in files:
         with pq.ParquetFile(path) as parquet:

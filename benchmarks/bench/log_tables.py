@@ -16,7 +16,7 @@ _AT_ONCE = {"hoodie.compact.inline.max.delta.commits": "1"}
 
 
 def log_options(system: System) -> Mapping[str, str]:
-    """Return the options of a write to a merge-on-read table. By default, batch writes of Hudi would also compact."""
+    """Return the options of a write to a merge-on-read table. By default, batch writes of Hudi also compact."""
     if system is System.HUDI:
         return {"hoodie.datasource.write.table.type": "MERGE_ON_READ", "hoodie.compact.inline": "false"}
     return {"hoodie.table.type": "MERGE_ON_READ"}

@@ -1,4 +1,4 @@
-"""The frame of the programs that measure jobs on Spark: arguments, folders, rounds, the JSON document, and the exit."""
+"""The common parts of programs that measure jobs on Spark: arguments, folders, rounds, JSON document, exit."""
 
 import argparse
 import json
@@ -29,7 +29,7 @@ def program_parser(
     Args:
         kind: plural noun for what the program measures.
         names: names of everything that the program can measure; the argument ``--only`` chooses some of them.
-        results: how the names of the files with results begin.
+        results: start of the names of the files with results.
         more: further sentences at the end of the help.
     """
     stamp = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
@@ -92,7 +92,7 @@ class Bench:
         """Prepare the inputs.
 
         Args:
-            tables: how the name of the folder with the tables begins.
+            tables: start of the name of the folder with the tables.
             more: further settings of a derived class.
         """
         work = options.work_dir.resolve()
@@ -109,7 +109,7 @@ class Bench:
         return self.work / "scratch"
 
     def empty_scratch(self) -> Path:
-        """Return the scratch folder of the next process, without files of the process before."""
+        """Return the scratch folder of the next process, without files of the previous process."""
         shutil.rmtree(self.scratch, ignore_errors=True)
         self.scratch.mkdir(parents=True)
         return self.scratch

@@ -8,14 +8,14 @@ from scale.load_model import Cluster, Costs, Load, Prediction, predict
 from scale.measuring import Measurement
 
 ROW_BYTES = 100
-"""Approximate bytes of a row in the files of the measured runs. Local disks are much faster than these runs, so the
-predictions of the runs do not depend on it."""
+"""Approximate bytes of a row in the files of the measured runs. The predictions of the runs do not depend on this
+number, because local disks are much faster than these runs."""
 
 _LOCAL_BYTES_PER_S = 1e9
 
 
 class Batch(Enum):
-    """What the batch of a measured run does."""
+    """The kind of the batch of a measured run."""
 
     UPDATES = "updates"
     INSERTS = "inserts"

@@ -23,13 +23,13 @@ _guard = threading.Lock()
 
 
 def local_counts() -> "Counter[str]":
-    """Return the requests that S3 would have got from all objects of `CountedLocalStorage`."""
+    """Return the requests that S3 would have received from all objects of `CountedLocalStorage`."""
     with _guard:
         return Counter(_requests)
 
 
 def server_counts(endpoint: str) -> "Counter[str]":
-    """Return the requests that the S3 server has got. The call itself does not count."""
+    """Return the requests that the S3 server has received. The call itself does not count."""
     with urllib.request.urlopen(f"{endpoint}{COUNTS_PATH}") as answer:
         return Counter(json.loads(answer.read()))
 

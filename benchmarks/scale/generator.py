@@ -158,7 +158,7 @@ def make_table(folder: Path, shape: TableShape, now: datetime | None = None) -> 
     """Create a table in a folder that does not exist yet.
 
     Args:
-        now: time at which the table is as it is generated; the last commit was requested one interval earlier.
+        now: the current time of the generated table. Its last commit was requested one interval earlier.
 
     Raises:
         OSError: the disk has too little space for the blocks of the files.

@@ -189,7 +189,7 @@ def predict(costs: Costs, cluster: Cluster, load: Load) -> Prediction:
 
 
 def cores_worth_adding(costs: Costs, cluster: Cluster, load: Load, *, least_gain: float = 1.5) -> int:
-    """Return the number of cores up to which twice the cores make a load at least `least_gain` times as fast.
+    """Return the number of cores up to which doubling the cores makes a load at least `least_gain` times as fast.
 
     The search doubles the cores, from 1 on. The other attributes of the cluster stay the same.
     """

@@ -2,7 +2,8 @@
 
 Objects are the files of the folder, with their sizes: the server reads only the ranges that a client requests, so files
 with holes cost nothing. Writes stay in the memory of the server and do not change the folder. Keys are sorted, so that
-a listing takes as long as its answer, and not as long as the table is large. Run it as a process; it prints its port.
+the time of a listing depends on the size of its answer and not on the size of the table. Run the server as a process;
+it prints its port.
 """
 
 import bisect
@@ -314,7 +315,7 @@ def _iso(moment: float) -> str:
 
 
 def main() -> None:
-    """Serve a folder until the standard input ends. Arguments: the folder, and the milliseconds of each request."""
+    """Serve a folder until standard input ends. Arguments: the folder, and the milliseconds that each request waits."""
     server = ObjectServer(Bucket.of_folder(Path(sys.argv[1])), wait_s=float(sys.argv[2]) / 1000)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     print(server.server_address[1], flush=True)

@@ -110,6 +110,6 @@ def days(costs: Costs) -> Iterator[DayOfLoads]:
 
 
 def useful_cores(costs: Costs) -> Iterator[tuple[Scenario, int]]:
-    """Yield, for each scenario, the number of cores up to which it is worth to double the cores."""
+    """Yield, for each scenario, the number of cores up to which doubling the cores is worthwhile."""
     for scenario in SCENARIOS:
         yield scenario, cores_worth_adding(costs, CLUSTER, scenario.load)

@@ -9,7 +9,8 @@ from scale.shapes import TableKind
 
 MAX_SLOPE = 1.1
 _LEAST_CPU_S, _LEAST_MIB = 0.01, 1.0
-"""Smallest figures for slopes. Below them, the resolution of the clock and the size of the interpreter decide."""
+"""Smaller figures count as these figures in slopes, because they show the resolution of the clock or the size of the
+interpreter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

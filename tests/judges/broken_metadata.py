@@ -145,7 +145,7 @@ def _with_records(block: LogBlock, version: int, change: ChangeRecords) -> LogBl
 
 
 def _hfile(entries: Sequence[Entry], schema: str, version: int) -> bytes:
-    """An HFile with the entries in their order; the product's own function refuses keys in another order."""
+    """An HFile with the entries in the given order. The product's own function refuses keys that are not sorted."""
     options = HFileOptions(schema=schema, flavour=flavour_of(TableVersion(version)), is_base_file=False)
     writer = _UncheckedWriter(options)
     for entry in entries:

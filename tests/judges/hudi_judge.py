@@ -63,7 +63,7 @@ class HudiJudge:
     Args:
         release: Hudi release, e.g. ``"1.2.0"``.
         folder: scratch folder for files of rows, the Spark warehouse and the log.
-        class_path: class path with the bundle, to use instead of the bundle that Spark downloads.
+        class_path: class path with the bundle; replaces the bundle that Spark downloads.
         settings: further Spark settings.
         variables: further environment variables of the process.
     """

@@ -19,8 +19,8 @@ def just_before_completion(act: Callable[[], None], number: int = 1) -> Iterator
     """Call ``act`` once, just before the job completes an instant.
 
     Args:
-        number: the first, second, … completion from now on. A job that updates the metadata table first completes an
-            instant there.
+        number: the first, second, … completion from now on. If a job updates the metadata table, it completes the
+            instant of the metadata table first.
     """
     complete = TimelineStore.complete
     calls = itertools.count(1)

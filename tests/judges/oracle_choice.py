@@ -1,9 +1,9 @@
 """Pytest hook that selects the pairs of Hudi release and table version for the conformance tests of ``make test-all``.
 
-Versions 8 and 9 differ in few places, and so do tables of version 6 of the two releases. Therefore, most tests use only
-the oldest and the newest pair (`EDGES`). A test whose outcome may depend on the version names its pairs itself:
-``@pytest.mark.oracles(V6_OLD, V8, V9)``. A control of a rule breaks the rule, and its outcome depends only on Hudi, so
-one release is enough. ``TEST_DEPTH=exhaustive`` runs the other cases too.
+Versions 8 and 9 differ in few places, and so do the tables of version 6 that the two releases write. Therefore, most
+tests use only the oldest and the newest pair (`EDGES`). A test whose outcome may depend on the version names its pairs
+itself: ``@pytest.mark.oracles(V6_OLD, V8, V9)``. A negative control breaks a rule. Its outcome depends only on Hudi, so
+one release is enough. ``TEST_DEPTH=exhaustive`` also runs all other cases.
 """
 
 from collections import defaultdict

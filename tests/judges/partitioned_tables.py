@@ -55,7 +55,7 @@ OUR_INDEX = {"hoodie.index.type": "RECORD_LEVEL_INDEX"}
 
 
 def rows_of(partition: str, numbers: Collection[int], version: int) -> list[Row]:
-    """Return one row for each number. In every partition, a number gives the same key, but other values."""
+    """Return one row for each number. A number gives the same key in every partition, but different values."""
     rows = [{**a_row(number, version, PLAIN), PARTITION: partition} for number in numbers]
     return [{**row, "text": None if row["text"] is None else f"{partition} {row['text']}"} for row in rows]
 

@@ -143,7 +143,7 @@ def _groups_of_keys(partition: MetadataPartition) -> Mapping[str, int]:
 
 
 def _is_text_of_other_java(key: str, column: str) -> bool:
-    """Whether an entry has a number as Java 19 formats it, although Java 17, which runs Hudi here, differs."""
+    """Whether a number in an entry has the format of Java 19. Hudi runs here on Java 17, whose format differs."""
     value, _ = parse_secondary_index_key(key)
     if column not in _FLOATING or value is None:
         return False

@@ -2,7 +2,7 @@
 
 import pytest
 
-LINES = 20  # of the error that pytest shows at the end of the run
+LINES = 20  # maximum number of lines of one error
 
 
 def register(config: pytest.Config) -> None:

@@ -203,7 +203,7 @@ def to_repair(table: SmallTable) -> RunJob:
 
 
 def to_drop_metadata_table(table: SmallTable) -> RunJob:
-    """The removal of a metadata table that the same job built."""
+    """The removal of a metadata table that an earlier run of this job built."""
     table.commit(A, B)
     build = RebuildMetadataTableRequest(base_path="/t", partitions=("files",))
     rebuild_metadata_table(build, storage=table.storage, clock=table.clock)

@@ -11,7 +11,7 @@ from bench.profiling.steps import Step
 
 @dataclass(frozen=True, slots=True)
 class WeightedStack:
-    """A stack with its processor seconds. Waiting threads have none."""
+    """A stack of a thread that does not wait, with its processor seconds."""
 
     role: Role
     frames: tuple[str, ...]
@@ -25,10 +25,10 @@ class Profile:
 
     Attributes:
         cpu_seconds: processor seconds of the timed part, measured by the operating system.
-        by_step: processor seconds of each step, without `Step.WAITING`. Their sum and `unsampled_seconds` are
+        by_step: processor seconds of each step, without `Step.WAITING`. Their sum plus `unsampled_seconds` is
             `cpu_seconds`.
         by_role: processor seconds of each kind of process.
-        unsampled_seconds: processor seconds of processes of which there is no sample, and of hidden threads.
+        unsampled_seconds: processor seconds of processes without any sample, and of hidden threads.
         samples: number of samples of running threads, by kind of process.
         waiting_samples: number of samples of threads that only waited.
         wall_seconds: duration of the timed part. The samplers slow the processes down.
@@ -58,7 +58,7 @@ class Profile:
 def weigh(stacks: Sequence[Stack], times: TreeTimes) -> list[WeightedStack]:
     """Give each stack its share of the processor time of its process.
 
-    py-spy samples threads that can run, also while they wait for a busy processor. Therefore only the proportions of
+    py-spy samples threads that can run, even while they wait for a busy processor. Therefore only the proportions of
     the samples are used, and the processor time comes from the operating system.
     """
     working: Counter[int] = Counter()

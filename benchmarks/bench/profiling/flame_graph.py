@@ -58,8 +58,8 @@ class _Node:
 def flame_graph(title: str, stacks: Iterable[WeightedStack]) -> str:
     """Return the SVG.
 
-    The picture leaves out frames narrower than a pixel and a half, frames of Python's import system, frames that are
-    only an address, and frames further inwards than seventy others.
+    The picture leaves out frames narrower than a pixel and a half, frames of Python's import system, and frames that
+    are only an address. It shows the outermost seventy frames of a stack.
 
     Raises:
         ValueError: no stack has processor time.

@@ -7,7 +7,7 @@ import psutil
 
 
 class Role(str, Enum):
-    """The part of a process in a scenario."""
+    """The role of a process in a scenario."""
 
     DRIVER = "Python driver"
     JVM = "JVM"

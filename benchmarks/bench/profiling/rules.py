@@ -22,7 +22,7 @@ _WAITS = r"^(pthread_cond_\w*wait|epoll_wait|poll|select|sem_\w*wait|accept4?|cl
 PYTHON_RULES = Rules(
     (
         *_rules(Step.START, r"^read\b", under=r"<frozen (zip)?import"),
-        # py-spy also samples threads that are blocked in a system call: while they wait for rows, a task or an answer.
+        # py-spy also samples threads that wait for rows, a task or an answer, and are blocked in a system call.
         *_rules(Step.WAITING, _WAITS, r"^recv"),
         *_rules(Step.WAITING, r"^read\b", under=r"\b(load_stream|read_int)\b"),
         *_rules(Step.STORAGE, r"^p?read(64)?\b", under=_EXECUTION),

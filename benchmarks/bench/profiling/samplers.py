@@ -43,7 +43,7 @@ class PythonSampler:
         """Processor time of the timed part; None before its end."""
 
     def ready(self, pid: int) -> None:
-        """Attach to the tree of a process that waits with its timed part.
+        """Attach to the tree of a process that waits before its timed part.
 
         Raises:
             SamplingError: py-spy ended, or has not sampled within two minutes.

@@ -81,5 +81,5 @@ def _without_processes(stack: str) -> tuple[int, tuple[str, ...]]:
 
 
 def _python_step(frames: tuple[str, ...]) -> Step:
-    """Return the step. Frames that are only an address, such as internal functions of libc, cannot decide it."""
+    """Return the step. Frames that are only an address, such as internal functions of libc, do not decide it."""
     return PYTHON_RULES.step_of([frame for frame in frames if not _ADDRESS.match(frame)])

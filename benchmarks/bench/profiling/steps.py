@@ -1,8 +1,8 @@
 """Assign sampled call stacks to the steps of a write, by rules for the names of their frames.
 
-A stack is a sequence of frame names. The innermost frame that a rule matches decides: the compression of a Parquet page
-is part of `Step.COMPRESS`, although the encoder of the file calls the compressor. A stack without such a frame is part
-of `Step.OTHER`.
+A stack is a sequence of frame names. The innermost frame that a rule matches determines the step. For example, the
+compression of a Parquet page is part of `Step.COMPRESS`, although the encoder of the file calls the compressor. A stack
+without such a frame is part of `Step.OTHER`.
 """
 
 import re

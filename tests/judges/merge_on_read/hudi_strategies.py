@@ -61,7 +61,7 @@ def _listed(jvm, path, size):
 
 
 def _left(result):
-    """The operations or partitions. Since release 1.1, Hudi also returns the partitions that wait."""
+    """The operations or partitions. Since release 1.1, Hudi returns a pair, which also has the waiting partitions."""
     return result if result.getClass().getName().startswith("java.util.") else result.getLeft()
 
 

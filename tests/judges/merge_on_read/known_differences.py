@@ -12,7 +12,7 @@ HUDI_RS = "hudi-rs"
 
 @dataclass(frozen=True, kw_only=True)
 class TableState:
-    """What decides whether a reader differs.
+    """The properties of a table on which it depends whether a reader differs.
 
     Attributes:
         has_pending_compaction: whether a compaction is scheduled and not completed.

@@ -273,7 +273,8 @@ class LogWalk:
         """Rows with stored, deleted and new keys.
 
         While a compaction is pending, a batch has no key that a log file has deleted: the compaction may remove the
-        key from the base file, and Hudi looks for keys in base files only. Hudi alone then writes duplicates, too.
+        key from the base file, and Hudi looks for keys in base files only. In this case, Hudi writes duplicates even
+        without the engine.
         """
         numbers = self._random.sample(range(_MOST_KEYS), self._random.randint(3, 12))
         rows = self._rows_of(sorted(numbers))

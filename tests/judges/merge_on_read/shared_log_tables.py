@@ -109,7 +109,7 @@ class SharedTable:
         return sorted(name.partition(".")[0].rpartition("_")[2] for name in names)
 
     def change_newest_log(self, change: Callable[[LogBlock], LogBlock]) -> None:
-        """Change every block of the newest log file, as a writer would write it that breaks a rule."""
+        """Change every block of the newest log file, as if a writer had broken a rule."""
         path = self.log_paths()[-1]
         blocks: Iterator[LogBlock] = decode_blocks(path.read_bytes(), skips_incomplete=False)
         path.write_bytes(b"".join(encode_block(change(block)) for block in blocks))

@@ -1,7 +1,7 @@
 """Reads of one table at random moments, and what each of them must return later.
 
-A test changes the table and calls `look` after each change. Readers then open the table as of now, as of an earlier
-write, with a scan that was planned earlier, and as the changes since an earlier write.
+A test changes the table and calls `look` after each change. Readers then read the current table, the table as of
+an earlier write, a scan that was planned earlier, and the changes since an earlier write.
 """
 
 import random
@@ -116,7 +116,7 @@ class RememberedReads:
             self.counts["planned earlier"] += 1
 
     def _apply_changes_since(self, moment: Moment, model: Model) -> None:
-        """The rows of the moment, without the deleted rows and with the changed rows, are the rows of now."""
+        """Apply the changes since the moment to its rows; the result must be the current rows."""
         try:
             scan = plan_changes(self._storage, change_request({}, moment.visible, None))
             changed, before, remaining = (

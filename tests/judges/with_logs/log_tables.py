@@ -129,7 +129,7 @@ class LogTable:
 
 
 def much_later() -> Clock:
-    """A clock of a day later, for jobs that must not wait for the age of files."""
+    """A clock that is a day ahead, for jobs that would otherwise ignore files because they are too new."""
 
     class _Later:
         def now(self) -> datetime:

@@ -38,7 +38,7 @@ MEMORY = 64 << 20
 
 
 def job_of(storage: Storage, settings: Mapping[str, str] | None = None, **changes: Any) -> CompactionJob:
-    """Settings of the compaction `INSTANT` of a table, whose heartbeat `OWNER` has."""
+    """Settings of the compaction `INSTANT` of a table. The heartbeat of this compaction names the attempt `OWNER`."""
     storage.write(heartbeat_path(INSTANT), OWNER.encode())
     config, snapshot = read_table_config(storage), load_snapshot(storage)
     schema = from_avro_json(snapshot.schema_json or "")

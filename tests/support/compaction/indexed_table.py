@@ -26,7 +26,7 @@ def build_metadata_table(
     table: WrittenTable, partitions: Collection[str], spark: "SparkSession | None" = None
 ) -> None:
     """Build the metadata table of a table without log files. Later delta commits of the table are added to it."""
-    # The rebuild does not support merge-on-read tables, so it sees a copy-on-write table.
+    # The rebuild sees a copy-on-write table, because the table has no log files yet.
     update_properties(table.storage, {"hoodie.table.type": "COPY_ON_WRITE"}, table.clock)
     build = RebuildMetadataTableRequest(base_path="/t", partitions=tuple(partitions))
     rebuild_metadata_table(build, spark=spark, storage=table.storage, clock=later(0))

@@ -81,8 +81,8 @@ class WrittenTable:
     Attributes:
         more_properties: properties of the table in addition to those of `SmallTable`.
         schema: columns of the user.
-        complete: completes a delta commit in another way than by its completed file alone.
-        has_ordering: whether `more_properties` does not name the ordering fields.
+        complete: function that completes a delta commit; None creates only the completed file.
+        has_ordering: whether the properties contain the usual ordering field, even if `more_properties` does not.
         is_new: whether to create the table.
     """
 
@@ -155,7 +155,8 @@ class WrittenTable:
         """Write the log files of a delta commit that `begin` started, and complete it.
 
         Args:
-            named_by: in table version 6, the instant in the names of the log files; empty for that of the slices.
+            named_by: in table version 6, the instant in the names of the log files; empty for the instant of
+                the slices.
         """
         stats = [
             self._log_file(group, found, pending.requested_time, as_parquet, named_by)

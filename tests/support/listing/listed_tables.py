@@ -1,4 +1,4 @@
-"""Tables whose data files are in folders and in a metadata table. Writes followed the last compaction of that table."""
+"""Tables whose data files are in folders and in a metadata table. Writes followed its last compaction."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -123,9 +123,9 @@ class SliceReader:
 
 
 def expected_rows(version: TableVersion, present: Sequence[int]) -> Rows:
-    """Rows that Hudi returns if each log file has only its first `present` blocks (hudi-mor rules of event time).
+    """Rows that Hudi returns if each log file has only its first `present` blocks (rules of event time).
 
-    The model folds the records of one key in their order, and then the result onto the base row.
+    The model merges the records of one key in their order, and then merges the result with the base row.
     """
     found: Rows = {key: (1, f"{key}-1") for key in BASE}
     states: dict[str, tuple[int, str] | Deleted] = {}

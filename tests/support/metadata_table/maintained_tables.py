@@ -103,7 +103,7 @@ def access(
 
 @dataclass(frozen=True)
 class Write:
-    """A request to write new versions of file groups, which a second run does not repeat.
+    """A write of new versions of file groups. A second run with the same request id writes nothing.
 
     Attributes:
         replaces: partition path → ids of file groups that the write replaces.

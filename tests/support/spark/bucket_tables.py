@@ -13,7 +13,7 @@ SIMPLE = {"hoodie.index.type": "SIMPLE"}
 
 
 def new_bucket_table(base_path: Path, table_type: str, version: int, **options: str) -> LogTable:
-    """A table that the first write creates. Its record key has the column `k` only."""
+    """A table that the first write creates. Its record key is the column `k`."""
     made = new_log_table(base_path, version, hoodie__table__type=table_type, **options)
     made.options = {**made.options, **INDEX}
     return made

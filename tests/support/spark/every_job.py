@@ -1,4 +1,4 @@
-"""Every job and every write operation on one table, wherever its storage is. After each job, hudi-rs reads it.
+"""Every job and every write operation on one table in any storage. After each job, hudi-rs reads the table.
 
 A test compares `STEPS` with the registry of services, so that a new job or operation cannot be left out.
 """
@@ -194,7 +194,7 @@ def log_count(table: TableElsewhere) -> int:
 
 
 def repair(table: TableElsewhere) -> None:
-    # The file name contains a time after the start of the active timeline, where no instant has this time.
+    # The time in the file name is after the start of the active timeline, and no instant has this time.
     newest = load_snapshot(table.storage).timeline.completed[-1].requested_time
     never = newest[:-1] + ("1" if newest[-1] != "1" else "2")
     orphan = f"x/{base_file_name('orphan-0', never)}"
@@ -262,7 +262,7 @@ SAMPLED = (
     Step(recover, (CREATE_SAVEPOINT, ROLLBACK, RESTORE)),
     Step(report_health, (TABLE_HEALTH,)),
 )
-"""The steps of a sample. Each step also runs on the table that the steps before it left."""
+"""The steps of a sample. The steps run one after another on the same table."""
 
 STEPS = (
     *SAMPLED,

@@ -39,7 +39,7 @@ class DriverSession:
 
 
 DriverSession.__module__ = _CONNECT
-"""`is_connect` finds out by this name that the driver may run tasks."""
+"""By this name, `is_connect` recognizes a session whose driver may run tasks."""
 
 
 class DriverFrame:
@@ -68,7 +68,7 @@ class DriverFrame:
         return self._rows
 
     def mapInArrow(self, work: MapWork, schema: str) -> "DriverFrame":  # noqa: N802 - name in Spark
-        """Run work that failed in the driver for another reason than the rows: Spark repeats such work."""
+        """Run work again that failed in the driver for a reason other than the rows, as Spark does."""
         return DriverFrame(self.sparkSession, pa.Table.from_batches(list(work(self._rows.to_batches()))))
 
     def repartition(self, count: int, column: str) -> "DriverFrame":

@@ -36,7 +36,8 @@ def new_indexed_table(
 ) -> LogTable:
     """A table with the columns `NAMES` and without rows, whose metadata table has a record index.
 
-    From version 8 on, a table has also a secondary index on the column ``v``, unless the record index is partitioned.
+    From version 8 on, the table also gets a secondary index on the column ``v`` if the record index is not
+    partitioned.
     """
     table = new_log_table(base_path, version, hoodie__metadata__enable="true", **options)
     table.write([("seed", 0, "z", "seed", False)])

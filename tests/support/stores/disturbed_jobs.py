@@ -27,11 +27,11 @@ def check_job_with_faults(
     endpoint: str,
     options_at: Callable[[str], Mapping[str, str]],
 ) -> None:
-    """Disturb every n-th request of a job, each in a run on a table of its own. The job or its next run completes.
+    """Disturb every n-th request of a job, each in a run on a new table. This run or the next run completes the job.
 
     Args:
         job: name of the job in `JOBS`.
-        every: distance between two requests to disturb. The runs for each fault begin with another request.
+        every: distance between two requests to disturb. The number of the first such request differs between faults.
         new_table: returns the URI of an empty folder.
         endpoint: URL of the server.
         options_at: returns the storage options for the server at another URL.

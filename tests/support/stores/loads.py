@@ -140,7 +140,7 @@ def kill_loads_at_random(loads: Loads, kills: int, seed: int) -> None:
 
 
 def write_at_the_same_time(loads: Loads, turns: int) -> None:
-    """Start two loads at the same time, in turns. The loads change common keys of the table."""
+    """In each turn, start two loads at the same time. The loads change common keys of the table."""
     loads.complete(orders(range(100)), "first")
     for turn in range(turns):
         batches = [

@@ -1,4 +1,4 @@
-"""Several processes count in a file of a table, each turn under the lock of the table."""
+"""Several processes increase a number in a file of a table. Each increase holds the lock of the table."""
 
 import json
 import subprocess

@@ -53,9 +53,9 @@ def to_undo_a_delta(table: LoggedTable) -> RunJob:
 
 
 def to_undo_a_shared_log(table: LoggedTable) -> RunJob:
-    """In table version 6, a rollback of a delta commit that appended to the log file of another one.
+    """In table version 6, a rollback of a delta commit that appended to the log file of another delta commit.
 
-    In other versions, log files have one writer; there, the job undoes a log file of the delta commit.
+    In other versions, each log file has one writer, so the rollback undoes a delta commit with a log file of its own.
     """
     table.delta(bases=[A])
     first = table.delta(logs=[A])

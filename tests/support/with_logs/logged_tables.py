@@ -195,7 +195,7 @@ class LoggedTable(SmallTable):
 
 
 def golden_logged_table(version: TableVersion, name: str) -> LoggedTable:
-    """A table of real Hudi (`log_golden`), as a table that tests can change. Its clock is late."""
+    """A table of real Hudi (`log_golden`), as a table that tests can change. Its clock is a day ahead."""
     golden = log_table(version, name)
     path = f"{PARTITION}/{PARTITION_METAFILE}"
     golden.storage.write(path, encode_partition_metadata("0", 1, datetime.now(timezone.utc)))
