@@ -78,7 +78,7 @@ def test_hudi_reads_updates_and_compacts_our_log_files(table: SharedTable, made:
     table.check(model, "our updates after the compaction")
 
 
-def test_a_compaction_is_pending_while_we_write(table: SharedTable) -> None:
+def test_rows_stay_correct_if_both_write_beside_a_pending_compaction(table: SharedTable) -> None:
     table.hudi_writes(some_rows(range(20), 1))
     table.write(some_rows(range(6), 2))
     model = merged(merged({}, some_rows(range(20), 1)), some_rows(range(6), 2))
@@ -96,7 +96,7 @@ def test_a_compaction_is_pending_while_we_write(table: SharedTable) -> None:
     table.check(merged(model, some_rows(range(10, 14), 5)), "our update after the compaction")
 
 
-def test_rows_that_are_marked_as_deleted_and_late_rows(hudi, tmp_path: Path) -> None:
+def test_hudi_reads_neither_rows_that_are_marked_as_deleted_nor_late_rows(hudi, tmp_path: Path) -> None:
     """The rules of event time differ between versions 6 and 9 only for late deletes; see the reference of merges."""
     for oracle in (V6_OLD, V9):
         table = SharedTable(tmp_path / str(oracle), oracle, hudi(oracle.release), ALL_TYPES.append(DELETED))
@@ -117,7 +117,7 @@ def test_rows_that_are_marked_as_deleted_and_late_rows(hudi, tmp_path: Path) -> 
         table.check_read_optimized(model, "compaction")
 
 
-def test_hudi_undoes_our_dead_write_and_we_undo_a_dead_write_of_ours(table: SharedTable) -> None:
+def test_hudi_and_we_undo_dead_writes_of_ours(table: SharedTable) -> None:
     table.hudi_writes(some_rows(range(12), 1))
     table.write(some_rows(range(4), 2))
     model = merged(merged({}, some_rows(range(12), 1)), some_rows(range(4), 2))

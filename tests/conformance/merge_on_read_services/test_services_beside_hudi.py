@@ -105,7 +105,7 @@ def test_our_clean_deletes_the_files_that_the_clean_of_hudi_deletes(
 
 
 @ORACLES
-def test_a_clean_beside_a_pending_compaction_of_hudi(started: Started, oracle: Oracle) -> None:
+def test_a_clean_keeps_the_files_of_a_pending_compaction_of_hudi(started: Started, oracle: Oracle) -> None:
     table = started(oracle).update(0, 1).compact().update(0, 2).update(1)
     settings = {"hoodie.compact.inline.max.delta.commits": "1"}
     table.call("run_compaction", "op => 'schedule'", **settings)
@@ -143,7 +143,7 @@ def test_hudi_continues_after_we_archived_delta_commits_and_a_compaction(
 
 
 @ORACLES
-def test_an_orphan_log_file_of_hudi_never_comes_back(started: Started, oracle: Oracle) -> None:
+def test_rows_of_an_orphan_log_file_of_hudi_never_reappear(started: Started, oracle: Oracle) -> None:
     """A writer of Hudi dies and leaves no markers; Hudi removes its instant and keeps its log file."""
     table = started(oracle).update(0, 1)
     before, files = dict(table.model), table.data_files()

@@ -21,7 +21,9 @@ from judges.rows import PLAIN, Model, as_table, merged, some_rows
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_hudi_and_the_engine_write_in_turns(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+def test_all_readers_agree_while_hudi_and_the_engine_write_in_turns(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model: Model = {}
     for turn in range(3):
@@ -51,7 +53,7 @@ FEWEST_ACTIONS = 30
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
-def test_hudi_with_its_defaults_changes_a_table_that_we_created(
+def test_all_readers_agree_after_hudi_with_its_defaults_changes_a_table_that_we_created(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     """The actions include a rollback, a savepoint, a restore and other write operations of Hudi.
@@ -75,7 +77,7 @@ def test_hudi_with_its_defaults_changes_a_table_that_we_created(
 @pytest.mark.thorough
 @pytest.mark.oracles(V8, V9)
 @pytest.mark.parametrize("oracle", [V8, V9], ids=str)
-def test_hudi_with_its_defaults_changes_a_table_of_a_later_version(
+def test_all_readers_agree_after_hudi_with_its_defaults_changes_a_table_of_a_later_version(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     """Do the same actions as the test above, but stop after a fixed number of actions.

@@ -135,9 +135,7 @@ def test_rule_01_control_without_ranges_of_partitions_hudi_skips_partitions(rule
 
 
 @thorough
-def test_rule_01_control_without_statistics_of_files_hudi_keeps_the_files(
-    ruled, hudi, oracle: Oracle
-) -> None:
+def test_rule_01_control_hudi_reads_files_without_statistics(ruled, hudi, oracle: Oracle) -> None:
     """Hudi does not skip files without statistics. This project's check reports the files."""
     table = ruled(oracle)
     remove_delta_commit(table.base_path, table.ours, COLUMN_STATS)

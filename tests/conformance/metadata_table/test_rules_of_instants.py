@@ -332,7 +332,7 @@ def test_rule_12_control_hudi_ignores_a_commit_that_is_pending_in_the_metadata_t
 
 
 @pytest.mark.thorough
-def test_rule_14_control_an_undone_commit_counts_if_it_stays_in_the_metadata_table(
+def test_rule_14_control_hudi_reads_an_undone_commit_that_stays_in_the_metadata_table(
     ruled, hudi, tmp_path: Path
 ) -> None:
     """Hudi then lists files that do not exist. The test of rule 2 checks that our rollback removes the commit."""

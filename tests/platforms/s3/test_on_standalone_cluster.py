@@ -52,7 +52,9 @@ def on_cluster(cluster: Standalone, folder: Path, **settings: str) -> dict[str, 
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_every_kind_of_job(cluster: Standalone, s3: S3, version: str, tmp_path: Path) -> None:
+def test_every_kind_of_job_runs_on_both_workers(
+    cluster: Standalone, s3: S3, version: str, tmp_path: Path
+) -> None:
     program = Path(__file__).with_name("every_job_on_cluster.py")
     path = {"PYTHONPATH": f"{SOURCES}:{REPOSITORY / 'tests'}"}
     variables = {**on_cluster(cluster, tmp_path), **path}

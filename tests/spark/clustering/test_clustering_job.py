@@ -133,7 +133,7 @@ def test_rows_are_sorted_with_nulls_first(table: TableUnderTest) -> None:
 
 @pytest.mark.parametrize("layout", ["linear", "zorder", "hilbert"])
 @pytest.mark.parametrize("memory", ["1048576", "536870912"])
-def test_no_layout_loses_rows_in_memory_or_through_an_exchange(
+def test_every_layout_keeps_all_rows_in_memory_and_through_an_exchange(
     spark: SparkSession, tmp_path: Path, layout: str, memory: str
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "t", **NO_PADDING)

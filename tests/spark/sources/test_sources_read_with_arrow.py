@@ -124,7 +124,7 @@ def test_spark_reads_all_other_sources(
     assert not list((tmp_path / "t" / ".hoodie").rglob("*.arrow")), "staged files remain"
 
 
-def test_a_damaged_file_is_reported_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_damaged_file_is_an_error_and_creates_no_table(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(ROWS, path)
     content = path.read_bytes()

@@ -126,14 +126,14 @@ def test_a_merge_returns_new_keys_and_deleted_keys(tmp_path: Path) -> None:
     assert written.statistics == from_footer(job.storage, written.statistics)
 
 
-def test_a_task_collects_nothing_that_the_job_does_not_want(tmp_path: Path) -> None:
+def test_by_default_a_task_collects_neither_statistics_nor_keys(tmp_path: Path) -> None:
     job = write_job(str(tmp_path), FIRST)
     written = write_file_group(job, insert_task(job, 1))
     assert (written.statistics, written.keys) == (None, None)
     assert list(job.storage.list_files(FOLDER)) == []
 
 
-def test_an_update_in_place_has_no_keys(tmp_path: Path) -> None:
+def test_an_update_in_place_stages_no_keys(tmp_path: Path) -> None:
     first = write_job(str(tmp_path), FIRST)
     base = write_file_group(first, insert_task(first, 1))
     job = collecting_job(tmp_path, SECOND)
