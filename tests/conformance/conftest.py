@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 JudgeOf = Callable[[str], HudiJudge]
 
 
-@pytest.hookimpl(tryfirst=True)  # before the tests of deeper runs are left out
+@pytest.hookimpl(tryfirst=True)  # adds the markers before `deselect_deeper` reads them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     mark_exhaustive(items)
     for item in items:

@@ -40,7 +40,7 @@ def _name(case: tuple[Oracle, str]) -> str:
 
 
 class BucketTable(SharedTable):
-    """A table of this type, whose writers set the same options of the bucket index."""
+    """A table of the type `kind`. All its writers set the same options of the bucket index."""
 
     kind = KINDS[0]
 
@@ -122,7 +122,7 @@ def test_hudi_and_the_engine_place_new_rows_and_find_each_others_rows(
     table.check(model, "our insert")
     table.hudi_writes(
         rows(range(70, 80), 5), "insert"
-    )  # in copy-on-write tables, Hudi would repeat existing keys
+    )  # only new keys: in copy-on-write tables, Hudi would insert an existing key again
     model = merged(model, rows(range(70, 80), 5))
     table.check(model, "an insert of Hudi")
     table.check_buckets()

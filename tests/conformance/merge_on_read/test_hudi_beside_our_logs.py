@@ -97,7 +97,7 @@ def test_rows_stay_correct_if_both_write_beside_a_pending_compaction(table: Shar
 
 
 def test_hudi_reads_neither_rows_that_are_marked_as_deleted_nor_late_rows(hudi, tmp_path: Path) -> None:
-    """The rules of event time differ between versions 6 and 9 only for late deletes; see the reference of merges."""
+    """Versions 6 and 9 merge by event time alike, except for late deletes; see the reference of merges."""
     for oracle in (V6_OLD, V9):
         table = SharedTable(tmp_path / str(oracle), oracle, hudi(oracle.release), ALL_TYPES.append(DELETED))
         rows: list[Row] = [{**row, DELETED.name: False} for row in some_rows(range(8), 5)]

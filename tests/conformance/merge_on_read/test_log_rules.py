@@ -1,7 +1,9 @@
-"""Rules that a writer of log files must follow, each with a negative control.
+"""Rules that a writer of log files must follow.
 
-If a writer breaks certain rules, Hudi reports no error, but reads wrong rows. A negative control changes a log file or
-a commit of the engine so that it breaks only one rule. Hudi or hudi-rs must then fail or read wrong rows.
+If a writer breaks certain rules, Hudi reports no error, but reads wrong rows. Most of these tests are negative
+controls: a test changes one log file or one commit of the engine, which then breaks only one rule. Hudi or hudi-rs must
+then fail or read wrong rows. The tests of rules 2 and 10 check what the engine writes; ``test_rules_of_logs`` contains
+the negative controls of these rules.
 
 ====  ==========================================================================================================
 rule  the writer must

@@ -146,7 +146,7 @@ def test_our_entries_are_those_of_hudi(table: IndexedTable, hudi, tmp_path: Path
 
 
 def test_a_delete_that_loses_keeps_the_entry_of_the_row(table: IndexedTable) -> None:
-    """A delete that loses keeps the entry of the row. Hudi and this project write such deletes."""
+    """Hudi and this project each write a delete that loses and a delete that wins."""
     table.schema = PLAIN.append(DELETED)
     rows = [{**row, DELETED.name: False} for row in some_rows(range(6), 5, PLAIN)]
     table.hudi_upserts(rows)

@@ -110,7 +110,7 @@ def test_a_clean_keeps_the_files_of_a_pending_compaction_of_hudi(started: Starte
     settings = {"hoodie.compact.inline.max.delta.commits": "1"}
     table.call("run_compaction", "op => 'schedule'", **settings)
     assert instant_names(table.base_path, ".compaction.requested")
-    table.update(0, 5)  # in table version 6 on the slice of the pending compaction
+    table.update(0, 5)  # in table version 6, changes the slice of the pending compaction
     files = table.data_files()
     table.clean(file_versions_retained=1)
     assert table.data_files() < files
@@ -120,9 +120,9 @@ def test_a_clean_keeps_the_files_of_a_pending_compaction_of_hudi(started: Starte
 
 
 def assert_rows(table: LogTable) -> None:
-    """Compare the rows that Hudi reads.
+    """Compare only the rows that Hudi reads.
 
-    hudi-rs does not read log files of the slice of a pending compaction in table version 6.
+    In table version 6, hudi-rs does not read the log files above a pending compaction.
     """
     assert_rows_equal(table.judge.read(table.base_path), table.model, f"Hudi {table.judge.release}")
 
@@ -200,7 +200,7 @@ def test_hudi_restores_our_savepoint(started: Started, oracle: Oracle) -> None:
 
 @ORACLES
 def test_hudi_finishes_a_rollback_that_we_began(started: Started, oracle: Oracle) -> None:
-    """Our plan for a log file of table version 6 deletes the file; Hudi carries it out."""
+    """In table version 6, our rollback plan deletes the log file, and Hudi carries out the plan."""
     table = started(oracle).update(0, 1)
     before, files = dict(table.model), table.data_files()
     table.update(0, 3)

@@ -2,7 +2,7 @@
 
 After every action, readers that use the metadata table and data skipping return the same rows as readers that list
 folders. In the first test, Hudi has column statistics in all table versions, and neither cleans nor archives by itself
-(`hudi_options`). In the second test, Hudi has its own defaults (`default_options`).
+(`hudi_options`). In the other tests, Hudi has its own defaults (`default_options`).
 """
 
 from pathlib import Path
@@ -83,8 +83,8 @@ def test_all_readers_agree_after_hudi_with_its_defaults_changes_a_table_of_a_lat
     """Do the same actions as the test above, but stop after a fixed number of actions.
 
     In these versions, a default write of Hudi updates four file groups of three indexes and runs the services of the
-    metadata table, so one action takes several times as long as in version 6. Hudi archives nothing before the first
-    30 commits and the first compaction of the metadata table. So this test does not wait until Hudi has archived.
+    metadata table, so one action takes several times as long as in version 6. Hudi archives only after 30 commits and
+    the first compaction of the metadata table. So this test does not wait until Hudi has archived.
     """
     walk = DefaultWalk(engine, hudi(oracle.release), tmp_path / "t", oracle)
     _change_and_undo(walk)

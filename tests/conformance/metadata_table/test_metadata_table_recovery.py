@@ -56,7 +56,7 @@ def test_hudi_and_we_undo_a_write_that_died_before_it_completed_an_instant(
 
 
 def _died(base_path: Path, target: Path) -> None:
-    """The table as a killed process leaves it: its heartbeat has expired."""
+    """Copy the table as if the writer was killed: without its heartbeat and its lock."""
     copy_table(base_path, target)
     for heartbeat in (target / ".hoodie" / ".heartbeat").glob("*"):
         heartbeat.unlink()

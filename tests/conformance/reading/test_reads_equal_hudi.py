@@ -49,7 +49,7 @@ def times_of(base_path: Path) -> list[tuple[str, str]]:
 
 
 def compare(judge: HudiJudge, base_path: Path, options: Mapping[str, str], what: str) -> int:
-    """Compare all values, including the meta columns except the file name. Returns the number of rows."""
+    """Compare the values of all columns, except the meta column with the file name. Returns the number of rows."""
     theirs = judge.read_with_meta_columns(base_path, options)
     ours = our_rows(base_path, options)
     assert_rows_equal(ours, model_of(theirs), f"this project, {what}")

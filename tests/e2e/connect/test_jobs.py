@@ -119,7 +119,7 @@ def test_the_next_run_ends_the_spark_tasks_of_a_killed_job_and_completes(
 
 
 def is_spark35() -> bool:
-    """Whether the client cannot end its session: the server ends the session after an hour without requests."""
+    """Whether this is Spark 3.5, whose client cannot end a session. The server ends it after an idle hour."""
     return pyspark.__version__.startswith("3.5.")
 
 

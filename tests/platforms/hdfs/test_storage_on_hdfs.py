@@ -1,4 +1,4 @@
-"""Storage on HDFS passes the tests that every storage must pass; its errors name the cause and the cure."""
+"""Storage on HDFS passes the tests that every storage must pass; its errors name the cause and a remedy."""
 
 import subprocess
 import sys

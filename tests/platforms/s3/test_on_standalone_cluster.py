@@ -171,7 +171,7 @@ def test_a_speculative_copy_of_a_stopped_task_leaves_no_doubled_file(
 
 
 def busy_python_worker(worker: JobProcess) -> psutil.Process | None:
-    """A Python worker of the executors of this worker process that is running code at the moment."""
+    """A Python worker that is running code at the moment, in an executor of this worker process."""
     for process in psutil.Process(worker.process.pid).children(recursive=True):
         try:
             is_forked = process.name().startswith("python") and process.parent().name().startswith("python")

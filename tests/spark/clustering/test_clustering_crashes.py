@@ -30,7 +30,7 @@ FAILURES = {
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], TableUnderTest]:
-    """A function from a table version to a table of two partitions with two files each."""
+    """``small_files(version)`` is a table of this version, with two partitions of two files each; read-only."""
 
     @cache
     def made(version: str) -> TableUnderTest:

@@ -1,4 +1,4 @@
-"""Clusterings of merge-on-read tables on a Spark session: groups of any size, and our writes beside them."""
+"""Clusterings of merge-on-read tables on a Spark session, also of large groups and beside our writes."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Compactions on a Spark session: many slices, a failing slice, both jobs in one, and hudi-rs as a reader."""
+"""Compactions on a Spark session, with many slices, a failing slice or a large slice. hudi-rs reads the tables."""
 
 import logging
 from pathlib import Path

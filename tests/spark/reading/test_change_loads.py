@@ -101,7 +101,7 @@ def test_a_window_can_be_read_again(spark: SparkSession, tmp_path: Path) -> None
 def test_overlapping_loads_write_each_change_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A load that has read the position and the changes continues after other loads and writes of the source."""
+    """After a load has read the position and changes, other loads and a write to the source run; then it continues."""
     source, target = new_log_table(tmp_path / "s", 9), new_log_table(tmp_path / "t", 9)
     source.write([("a", 1, "p0", "a1"), ("b", 1, "p0", "b1")])
     load(spark, source, target)

@@ -1,4 +1,4 @@
-"""Requests whose source is a Hudi table: the request id of a load, its begin, and sources that cannot be continued."""
+"""Requests whose source is a Hudi table: repeated requests, begins of loads, and sources that cannot be continued."""
 
 from pathlib import Path
 from typing import Any

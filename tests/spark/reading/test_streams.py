@@ -35,7 +35,8 @@ def read_all(
         try:
             query.awaitTermination()
         except StreamingQueryException as error:
-            # Spark waits only ten seconds for the Python process that plans the batches; then no batch has begun.
+            # Spark waits only ten seconds for the Python process that plans the batches. If this process is too slow,
+            # no batch has begun, so the query can start again.
             if NO_PROCESS not in str(error) or attempt == ATTEMPTS - 1:
                 raise
         else:

@@ -58,7 +58,7 @@ def keys_in(storage: Storage, path: str) -> set[str]:
 
 
 def from_footer(storage: Storage, statistics: FileStatistics) -> FileStatistics:
-    """Statistics of the columns with a record, read from the file. None of its columns has NaN."""
+    """Statistics of `COLUMNS`, read from the footer of the file. No column of the file contains NaN."""
     with open_base_file(storage, f"p/{statistics.file_name}") as file:
         return file_statistics("p", statistics.file_name, file.metadata, (), columns=COLUMNS)
 
@@ -72,7 +72,7 @@ def changes_of(storage: Storage, *found: StagedKeys | None) -> tuple[dict[str, s
 
 
 def changed_slice(job: WriteJob, base: WrittenFileGroup) -> WriteTask:
-    """A task that updates and deletes rows of the file group, of which some are too old, and inserts rows."""
+    """A task that updates and deletes rows of the file group, and inserts rows. Some of its changes are too old."""
     rows = 300
     kinds = np.arange(rows, dtype=np.int8) % 3
     hits = pa.array(np.arange(rows, dtype=np.int64))
@@ -174,7 +174,7 @@ def write_one(job: WriteJob, partition: str, file_id: str, keys: list[str]) -> B
 def test_a_key_with_duplicates_in_other_partitions_has_the_place_of_the_row_that_stays(
     tmp_path: Path, loses: bool
 ) -> None:
-    """The batch writes two keys into partition `b`: `twice`, which both partitions contain, and `moves` from `a`."""
+    """The batch writes two keys into partition `b`. Both partitions contain `twice`; only `a` contains `moves`."""
     first = write_job(str(tmp_path), FIRST)
     targets = (
         write_one(first, "a", "f-a", ["twice", "moves", "stays"]),

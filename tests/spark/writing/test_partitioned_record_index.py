@@ -1,4 +1,4 @@
-"""Writes with a partitioned record index give the rows that SIMPLE gives, and the index has exactly these rows."""
+"""Writes give the same rows with a partitioned record index as with SIMPLE. The index has exactly these rows."""
 
 import random
 from collections import defaultdict
