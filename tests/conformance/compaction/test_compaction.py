@@ -1,6 +1,6 @@
 """Compactions of merge-on-read tables that real Hudi writes: Hudi reads the same rows before and after a compaction.
 
-Each project executes plans of the other one, and takes over executions of the other one that died.
+Each project executes plans of the other one, and takes over dead executions of the other one.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Real Hudi and the engine write to one merge-on-read table alternately. Hudi reads the expected rows after each write.
 
-Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 8 and 9. hudi-rs 0.5 reads the table after each write,
-too. A dictionary contains the expected rows.
+Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 8 and 9. hudi-rs 0.5 also reads the table after each
+write. A dictionary contains the expected rows.
 """
 
 import random

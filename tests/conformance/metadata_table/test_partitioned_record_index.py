@@ -150,7 +150,7 @@ def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_pat
 
 @pytest.mark.thorough
 def test_hudi_mixes_up_rows_of_a_key_in_several_partitions(hudi, engine: Engine, tmp_path: Path) -> None:
-    """This is the reason why no other batch of Hudi in this module has a key twice. We write such a batch correctly."""
+    """Therefore no other batch of Hudi in this module contains a key twice. We write such batches correctly."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
     table.hudi_upserts(rows_of(A, range(10), 1))
     table.we_upsert([*rows_of(A, range(10), 2), *rows_of(C, range(10), 2)])

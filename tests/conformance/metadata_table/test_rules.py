@@ -202,7 +202,7 @@ def test_rule_16_control_hudi_does_not_see_a_partition_that_is_not_listed(
 
 
 @thorough
-def test_rule_17_our_commits_follow_the_indexes_that_hudi_drops_and_builds(
+def test_rule_17_our_commits_update_exactly_the_indexes_that_hudi_lists(
     ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)

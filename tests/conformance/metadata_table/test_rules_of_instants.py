@@ -202,7 +202,7 @@ def test_rule_03_control_if_uncompacted_instants_are_archived_their_files_vanish
 
 @thorough
 @pytest.mark.parametrize("hours", [-2, 2], ids=["slow clock", "fast clock"])
-def test_rule_04_our_compaction_hides_no_later_commit_whatever_the_clock_of_its_host(
+def test_rule_04_our_compaction_hides_no_later_commit_even_if_its_clock_is_wrong(
     ruled, hudi, engine: Engine, oracle: Oracle, hours: int
 ) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
@@ -382,7 +382,7 @@ def test_rule_15_our_log_files_continue_the_versions_of_the_slice(ruled, hudi, e
 def test_rule_15_control_if_two_logs_have_one_version_their_changes_may_be_swapped(
     ruled, hudi, engine: Engine
 ) -> None:
-    """Readers order such files by their write tokens. A deleted key then stays in the record index."""
+    """Readers order such files by their write tokens, so a deleted key may stay in the record index."""
     table, judge = ruled(V6_OLD), hudi("0.15.0")
     options = {"hoodie.datasource.write.partitions.to.delete": NEW_PARTITION}
     engine.write(

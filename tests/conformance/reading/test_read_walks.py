@@ -1,4 +1,4 @@
-"""Readers open a table at random moments while real Hudi and this project change it in random turns."""
+"""Real Hudi and this project change a table in random turns. Each turn, readers also read random earlier states."""
 
 from pathlib import Path
 
