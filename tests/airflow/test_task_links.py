@@ -1,4 +1,4 @@
-"""The targets of the links of tasks, the time from which Airflow shows them, and failures to push them."""
+"""Links of tasks: where they lead, when Airflow shows them, and what happens if a task cannot push them."""
 
 import json
 from collections.abc import Callable

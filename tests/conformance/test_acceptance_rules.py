@@ -7,9 +7,9 @@ control: a test changes the table so that the table breaks only this rule. Hudi 
 ====  ===================================================================  ===================================
 rule  the writer must                                                      tested in
 ====  ===================================================================  ===================================
-1     not commit while the metadata table is active                        test_metadata_table
-2     remove the metadata table's property before its folder, and check    test_metadata_table
-      before the commit that the metadata table is still switched off
+1     update an active metadata table with each commit                     test_metadata_table
+2     switch the metadata table off by removing its property, then its     test_metadata_table
+      folder, and check before the commit that it is still switched off
 3     remove Hadoop's checksum file of a file that it rewrites             test_acceptance_rules_timeline
 4     hash the last 1 to 3 bytes of a key as Hudi's bloom filter does      here
 5     name list elements ``element``                                       here
@@ -17,7 +17,7 @@ rule  the writer must                                                      teste
 7     store timestamps as UTC microseconds                                 here
 8     write a marker before each data file                                 test_acceptance_rules_timeline
 9     not complete an instant that another writer has rolled back          test_acceptance_rules_timeline
-10    leave no Parquet file that is not part of its commit                 test_acceptance_rules_files
+10    leave only Parquet files that are part of its commit                 test_acceptance_rules_files
 11    put no null into a list                                              here
 12    write filter, type code, smallest and greatest key into the footer   test_acceptance_rules_files
 13    name nested Avro records by the chain of their parents               here

@@ -94,7 +94,7 @@ def test_hudi_changes_no_planned_file_and_finds_every_row_in_the_layout_of_our_c
     [(V6_OLD, "boolean,int"), pytest.param(V9, "", marks=pytest.mark.thorough)],
     ids=lambda value: str(value) or "unsorted",
 )
-def test_after_we_execute_a_plan_of_hudi_hudi_and_we_can_write(
+def test_hudi_and_we_can_write_after_we_execute_a_plan_of_hudi(
     hudi, fragmented, engine: Engine, oracle: Oracle, order: str
 ) -> None:
     judge, base_path = hudi(oracle.release), fragmented(oracle.table_version)

@@ -71,7 +71,7 @@ def is_of_new_keys(number: int) -> bool:
 def batch_of(writer: int, number: int, writers: int) -> list[dict[str, object]]:
     """Rows with some of the shared keys, a new key that only this writer uses, and usually an older key of this writer.
 
-    Every third batch contains only new keys, which all writers insert, so that only these keys can conflict.
+    Every third batch contains only new keys that all writers insert. In such a batch, only these keys can conflict.
     """
     order = number * writers + writer + 1
     if is_of_new_keys(number):

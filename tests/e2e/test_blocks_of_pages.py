@@ -32,7 +32,7 @@ def paste(block: str, folder: Path) -> Ended:
     for entry in REPOSITORY.iterdir():
         (checkout / entry.name).symlink_to(entry)
     variables = environment(spark_settings(folder / "conf"))
-    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # of the make that runs the tests
+    for name in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS"):  # variables of the `make` that runs the tests
         variables.pop(name, None)
     script = f"set -e\ncd {checkout}\n{block.replace('/tmp/', f'{folder}/')}"
     return run(["bash", "-c", script], variables, folder / "run")

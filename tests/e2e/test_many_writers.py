@@ -1,9 +1,9 @@
 """Several processes write the same keys to one table at the same time, while another process runs the table services.
 
 At the end, for each key, the table contains the row with the greatest ordering value that a job reported as written.
-The table contains no row of a batch that no job reported as written. If it has a metadata table, all indexes describe
-the files. ``LOOP_SECONDS`` sets the duration of the loop;
-if this variable is set, there are more writers.
+The table contains only rows of batches that jobs reported as written. If the table has a metadata table, all indexes
+describe the files. ``LOOP_SECONDS`` sets the duration of the loop. If this variable is set, or if ``TEST_DEPTH`` is
+``all`` or ``exhaustive``, the tests use more tables and more writers.
 """
 
 import logging
@@ -46,8 +46,8 @@ INDEXES = {
 }
 EVERY_CASE = [(2, "6", ""), (4, "9", ""), (3, "6", INDEXES["6"]), (4, "9", INDEXES["9"])]
 CASES = EVERY_CASE if IS_ALL or "LOOP_SECONDS" in os.environ else [(2, "9", INDEXES["9"])]
-"""Number of writers, table version, and indexes of the metadata table. Each writer needs a JVM, so a usual run has only
-two writers."""
+"""Number of writers, table version, and indexes of the metadata table. Each writer needs a JVM, so ``make test``
+starts only two writers."""
 
 EXTRA_SECONDS = 90.0
 """Maximum of additional seconds on slow machines, in which the services and writers can complete their first work."""

@@ -15,7 +15,7 @@ import pytest
 from judges.oracle import EDGES, V6_OLD, V9, Oracle
 
 
-@pytest.hookimpl(tryfirst=True)  # before the tests of deeper runs are left out
+@pytest.hookimpl(tryfirst=True)  # adds the markers before `deselect_deeper` reads them
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Add the markers ``exhaustive`` and ``on_spark``."""
     mark_exhaustive(items)

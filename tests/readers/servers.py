@@ -227,7 +227,7 @@ class Trino:
     def query(self, sql: str, schema: str = "lake") -> list[list[Any]]:
         """Return the rows of a query. Raises TrinoError if the query fails.
 
-        A server that has just started first refuses queries, because it does not know itself as a node yet.
+        Just after its start, the server refuses queries, because it has not yet registered itself as a node.
         """
         deadline = time.monotonic() + 60
         while True:

@@ -118,7 +118,7 @@ def test_a_moved_partition_is_moved_back_and_foreign_properties_stay(
     assert after.partitions[0].location == f"file://{tmp_path}/t/oslo"
 
 
-def test_a_table_of_another_program_stays(metastore: Metastore, sync: Sync, tmp_path: Path) -> None:
+def test_a_table_of_another_program_is_not_changed(metastore: Metastore, sync: Sync, tmp_path: Path) -> None:
     for name in ("one", "two"):
         table = SmallTable(LocalStorage(str(tmp_path / name)), TableVersion.V9)
         table.commit(*groups("oslo"), schema=SCHEMA)
@@ -180,7 +180,7 @@ def hudi_options(metastore: Metastore, version: int, table_type: str) -> Mapping
 
 
 @pytest.mark.parametrize(("version", "table_type"), [(9, "COPY_ON_WRITE"), (6, "MERGE_ON_READ")])
-def test_after_hudis_own_sync_there_is_nothing_to_do(
+def test_after_a_sync_by_hudi_our_sync_has_nothing_to_do(
     metastore: Metastore, sync: Sync, hudi: HudiJudge, tmp_path: Path, version: int, table_type: str
 ) -> None:
     options = hudi_options(metastore, version, table_type)

@@ -49,7 +49,7 @@ def named_flights(flights: Mapping[int, Path], sync: Sync) -> str:
     return "flights"
 
 
-def test_the_snippet_for_trino(named_flights: str, trino: Trino) -> None:
+def test_the_snippet_for_trino_returns_the_expected_rows(named_flights: str, trino: Trino) -> None:
     for line in snippet("Trino", "properties").splitlines():
         name = line.partition("=")[0]
         assert name in trino.catalog or name == "fs.native-s3.enabled", line
@@ -58,7 +58,7 @@ def test_the_snippet_for_trino(named_flights: str, trino: Trino) -> None:
 
 
 @pytest.mark.parametrize("version", [6, 9])
-def test_the_snippet_for_spark(
+def test_the_snippet_for_spark_returns_the_expected_rows(
     flights: Mapping[int, Path], sync: Sync, metastore: Metastore, tmp_path: Path, version: int
 ) -> None:
     name = f"spark{version}"
@@ -73,7 +73,9 @@ def test_the_snippet_for_spark(
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_the_snippet_for_pandas(flights: Mapping[int, Path], tmp_path: Path, version: int) -> None:
+def test_the_snippet_for_pandas_returns_the_expected_rows(
+    flights: Mapping[int, Path], tmp_path: Path, version: int
+) -> None:
     text = snippet("pandas", "python").replace(PATH, repr(str(flights[version])))
     output = run(READERS_PYTHON, text, tmp_path)
     assert [float(number) for number in re.findall(r"^\d\s+(\S+)$", output, re.MULTILINE)] == [
@@ -84,6 +86,8 @@ def test_the_snippet_for_pandas(flights: Mapping[int, Path], tmp_path: Path, ver
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_the_snippet_for_duckdb(flights: Mapping[int, Path], tmp_path: Path, version: int) -> None:
+def test_the_snippet_for_duckdb_returns_the_expected_rows(
+    flights: Mapping[int, Path], tmp_path: Path, version: int
+) -> None:
     text = snippet("DuckDB", "python").replace(PATH, repr(str(flights[version])))
     assert run(READERS_PYTHON, text, tmp_path).strip() == BY_MONTH

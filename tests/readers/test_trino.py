@@ -37,7 +37,7 @@ def test_trino_shows_partition_columns_and_types(flights: Mapping[int, Path], tr
 def test_trino_needs_a_file_in_the_archive_folder_of_newer_versions(
     flights: Mapping[int, Path], trino: Trino, version: int
 ) -> None:
-    """Trino 476 fails on an empty archive, for tables of real Hudi, too. docs/readers.md describes the remedy."""
+    """Trino 476 fails on an empty archive, even of a table of real Hudi. docs/readers.md describes the remedy."""
     with pytest.raises(TrinoError, match="Could not load archived commit timeline"):
         trino.query(TOTALS.format(table=f"flights{version}"))
     remedy = flights[version] / ".hoodie" / "timeline" / "history" / ".keep"

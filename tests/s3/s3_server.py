@@ -1,7 +1,7 @@
 """An S3 server with conditional puts, in a separate process: versitygw, or else moto.
 
-The variable ``VERSITYGW`` contains the path of versitygw (``scripts/ensure_versitygw.sh``). ``make test-s3`` sets the
-variable for the whole matrix, and if versitygw is already built.
+The variable ``VERSITYGW`` contains the path of versitygw (``scripts/ensure_versitygw.sh``). ``make test-s3`` builds
+versitygw if ``TEST_DEPTH`` is ``all`` or ``exhaustive``; otherwise, it uses versitygw only if it is already built.
 """
 
 import os
@@ -19,8 +19,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PYTHON = ROOT / ".venv-s3" / "bin" / "python"
-# With threads, as its command starts it, moto would check the condition of a put and store the object in two steps, so
-# that two writers could get one lock.
+# The command of moto starts a server with threads. Such a server checks the condition of a put and stores the object in
+# two steps, so two writers could get one lock. Therefore this program starts moto without threads.
 SERVER = """
 import sys
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
@@ -116,7 +116,7 @@ def _make_bucket(server: S3, process: "subprocess.Popen[bytes]", log: Path) -> N
         try:
             urllib.request.urlopen(request, timeout=5).close()
             return
-        except OSError:  # also if a busy server does not answer in time
+        except OSError:  # includes the timeout of a busy server
             if process.poll() is not None or time.monotonic() > deadline:
                 pytest.fail(f"The server did not start: {log.read_text()}")
             time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""One request of a job is slow, throttled, dropped, or loses its answer. The job continues, or its next run does.
+"""One request of a job is slow, throttled or dropped, or its answer is lost. The job or its next run completes.
 
 No change is made twice: after the job, the table is as after a job without a fault.
 """

@@ -1,8 +1,9 @@
-"""One request of a job with Spark is throttled, dropped, or loses its answer. The next run completes the job.
+"""One request of a job with Spark is throttled or dropped, or its answer is lost. The next run completes the job.
 
-The requests of the driver and of the Spark tasks count. ``FAIL_EVERY`` is the distance of the requests that fail. The
-tests of a job begin at different requests. With ``FAIL_EVERY=6``, together they disturb every request, in more than an
-hour; with ``TEST_DEPTH=all``, every sixth request. `test_faults.py` disturbs every request of jobs without Spark.
+The tests number the requests of the driver and of the Spark tasks. Each test disturbs every ``FAIL_EVERY``-th request,
+and the tests of a job begin at different requests. With ``TEST_DEPTH=all``, the tests of a job together disturb every
+sixth request; with ``FAIL_EVERY=6``, they disturb every request, which takes more than an hour. `test_faults.py`
+disturbs requests of jobs without Spark.
 """
 
 from collections.abc import Callable, Mapping

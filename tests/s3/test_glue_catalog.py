@@ -119,7 +119,7 @@ def test_many_partitions_are_sent_in_batches(lake: Lake) -> None:
     assert sorted(lake.partitions()) == paths[60:]
 
 
-def test_a_table_of_another_program_stays(lake: Lake) -> None:
+def test_a_table_of_another_program_is_not_changed(lake: Lake) -> None:
     lake.commit("oslo")
     storage = {"Columns": [], "Location": "s3://lake/other", "InputFormat": "x", "SerdeInfo": {}}
     lake.glue.create_database(DatabaseInput={"Name": lake.database})

@@ -18,7 +18,7 @@ from support.airflow.task_context import context
 EXAMPLES = Path(__file__).parents[3] / "dags_examples"
 WRITERS = ("first_table", "flights_daily", "flights_merge_on_read")
 CHAINS = ("airport_delays",)
-"""Examples that load the changes of a table, whatever the interval of a run is."""
+"""Examples that load the changes of a table, independently of the interval of a run."""
 
 HARMLESS_OPERATIONS = {"upsert", "insert"}
 """Operations that remove no row of another day."""

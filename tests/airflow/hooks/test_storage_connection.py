@@ -46,7 +46,9 @@ def options_of(extra: dict[str, Any] | None = None, **fields: Any) -> dict[str, 
     ],
     ids=["keys", "extra", "anonymous", "environment"],
 )
-def test_aws(fields: dict[str, str], extra: dict[str, str], expected: dict[str, str]) -> None:
+def test_fields_of_aws_connections_become_settings(
+    fields: dict[str, str], extra: dict[str, str], expected: dict[str, str]
+) -> None:
     found = options_of(extra, conn_type="aws", **fields)
     assert found == expected
     open_storage("s3://lake/t", found)
@@ -66,7 +68,9 @@ def test_aws(fields: dict[str, str], extra: dict[str, str], expected: dict[str, 
     ],
     ids=["path", "text", "document", "anonymous", "environment"],
 )
-def test_google(extra: dict[str, Any], expected: dict[str, str]) -> None:
+def test_fields_of_google_connections_become_settings(
+    extra: dict[str, Any], expected: dict[str, str]
+) -> None:
     assert options_of(extra, conn_type="google_cloud_platform") == expected
 
 
@@ -129,7 +133,9 @@ def test_obstore_accepts_the_settings_of_an_anonymous_google_connection() -> Non
     ],
     ids=["key", "connection string", "other cloud", "sas", "application", "adls key", "endpoint"],
 )
-def test_azure(fields: dict[str, str], extra: dict[str, str], expected: dict[str, str]) -> None:
+def test_fields_of_azure_connections_become_settings(
+    fields: dict[str, str], extra: dict[str, str], expected: dict[str, str]
+) -> None:
     found = options_of(extra, **fields)
     assert found == expected
     open_storage("az://lake/t", found)

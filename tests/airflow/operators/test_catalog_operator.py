@@ -70,7 +70,7 @@ def test_a_table_of_another_program_fails_without_a_retry(
         sync(table, metastore.uri)
 
 
-def test_a_metastore_that_does_not_answer_may_answer_the_next_try(table: SmallTable) -> None:
+def test_a_task_is_retried_if_the_metastore_does_not_answer(table: SmallTable) -> None:
     with pytest.raises(HudiTaskError, match="No Hive Metastore answers"):
         sync(table, "thrift://127.0.0.1:9")
 
@@ -85,6 +85,6 @@ def test_a_metastore_that_does_not_answer_may_answer_the_next_try(table: SmallTa
         ({"run_on": "laptop"}, "run_on='laptop' must be"),
     ],
 )
-def test_wrong_arguments_are_refused_when_the_dag_is_read(arguments: dict[str, Any], message: str) -> None:
+def test_wrong_arguments_fail_when_the_dag_is_parsed(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         HudiCatalogSyncOperator(task_id="sync", base_path="/t", **arguments)

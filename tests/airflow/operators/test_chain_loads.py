@@ -141,7 +141,7 @@ def test_the_error_names_a_missing_connection_of_a_source(
         ({"source_mode": "changed_groups", "ordering_field": "ts"}, "load: .*ordering field 'ts'"),
     ],
 )
-def test_refused_combinations_fail_when_the_dag_is_parsed(
+def test_invalid_combinations_of_arguments_fail_when_the_dag_is_parsed(
     load: Callable[..., UpsertWithSizingOperator], arguments: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -162,7 +162,7 @@ def test_a_run_without_new_commits_is_skipped_before_spark_starts(
         load(on_empty="fail").execute(in_run(2))
 
 
-def test_a_template_of_the_begin_may_be_empty(
+def test_the_template_of_source_begin_may_render_to_nothing(
     load: Callable[..., UpsertWithSizingOperator], loaded: LogTable
 ) -> None:
     made = load(source_begin="{{ params.begin }}")
@@ -198,7 +198,7 @@ def test_a_source_that_does_not_exist_fails_without_a_retry(
         load(source_table=f"{tmp_path}/nothing").execute(in_run(1))
 
 
-def test_positions_are_those_of_incremental_windows(source: LogTable, loaded: LogTable) -> None:
+def test_an_incremental_window_can_begin_at_a_stored_position(source: LogTable, loaded: LogTable) -> None:
     (position,) = change_positions(HudiHook(str(loaded.base_path)))
     hook = HudiHook(position.source)
     assert hook.incremental_window(position.time).is_empty

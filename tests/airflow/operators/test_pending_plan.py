@@ -1,4 +1,4 @@
-"""What a load does if plans are pending on its partitions: it fails, waits, or releases file groups from the plans."""
+"""What a load does if plans are pending on its partitions: it fails, waits, or releases file groups of the plans."""
 
 import asyncio
 import json

@@ -98,7 +98,7 @@ class LivelyTable:
         self.limits = resolve_options(UpsertRequest(base_path="/t")).extra_metadata
 
     def load(self, day: int) -> None:
-        """Load the rows of a day, and late rows of some days before."""
+        """Load the rows of a day, and late rows of some earlier days."""
         first = f"day={self._date(day)}"
         late = [
             f"day={self._date(day - age)}"

@@ -277,9 +277,9 @@ def logged_table(folder: Path) -> None:
 
 
 def indexed_table(folder: Path) -> None:
-    """A table with a metadata table of Hudi 1.2.0 that does not list one data file, a copy.
+    """A table with a metadata table of Hudi 1.2.0. The metadata table does not list one data file, which is a copy.
 
-    The properties of the table also list an expression index, which jobs cannot update.
+    The properties of the table list an expression index, which jobs cannot update.
     """
     table = whole_table(TableVersion.V9, "copy_on_write", LocalStorage(str(folder)))
     table.put_data_files()

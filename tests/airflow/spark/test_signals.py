@@ -1,4 +1,4 @@
-"""A job whose process a signal ended: the task says which signal, who usually sends it, and what to do."""
+"""If a signal ends the process of a job, the task names the signal, its usual senders and a remedy."""
 
 from collections.abc import Callable
 

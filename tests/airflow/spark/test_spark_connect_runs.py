@@ -1,4 +1,4 @@
-"""Tasks on a Spark Connect server: the job, the server or the task ends too early; also deferred tasks."""
+"""Tasks on a Spark Connect server, some of them deferred: the job, the server or the task ends too early."""
 
 import asyncio
 import json

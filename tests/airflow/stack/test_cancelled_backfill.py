@@ -37,7 +37,7 @@ def table(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def cancelled(api: AirflowApi, table: Path, folder: Path) -> list[str]:
-    """Cancel a backfill of three days after the first day, mark the running runs failed, and return these runs."""
+    """Cancel a backfill of three days after the first day, mark its running runs as failed, and return them."""
     backfill_id = api.backfill(DAG_ID, "2013-01-01", LAST_DAY, max_active_runs=3)
     wait_until(lambda: "success" in run_states(api), LONG, lambda: f"{api.runs(DAG_ID)}")
     wait_until(lambda: "deferred" in task_states(api), LONG, lambda: f"{task_states(api)}")

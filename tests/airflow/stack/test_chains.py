@@ -1,6 +1,6 @@
 """Loads of changes in Airflow's four processes: runs that a watcher starts, skipped runs, and parallel backfills.
 
-The source is written without Spark by this process; only the loads start Spark.
+This process writes the source without Spark; only the loads start Spark.
 """
 
 from pathlib import Path

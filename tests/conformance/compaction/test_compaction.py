@@ -1,6 +1,6 @@
 """Compactions of merge-on-read tables that real Hudi writes: Hudi reads the same rows before and after a compaction.
 
-Each project executes plans of the other one, and takes over executions of the other one that died.
+Each project executes plans of the other one, and takes over dead executions of the other one.
 """
 
 from pathlib import Path
@@ -166,7 +166,9 @@ def test_hudi_writes_and_plans_after_we_cancelled_a_plan(
 
 
 @ON_NEWEST
-def test_hudi_cleans_what_we_compacted(hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle) -> None:
+def test_hudi_cleans_log_files_that_we_compacted(
+    hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), logged_table(hudi(oracle.release), tmp_path / "t", oracle)
     for number in (6, 7):
         compactor.schedule(base_path)
@@ -189,7 +191,7 @@ def test_hudi_cleans_what_we_compacted(hudi, compactor: Compactor, tmp_path: Pat
 
 
 @ON_NEWEST
-def test_the_metadata_table_of_hudi_stays_complete(
+def test_the_metadata_table_of_hudi_stays_complete_after_our_compaction(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"

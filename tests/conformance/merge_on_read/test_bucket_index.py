@@ -40,7 +40,7 @@ def _name(case: tuple[Oracle, str]) -> str:
 
 
 class BucketTable(SharedTable):
-    """A table of this type, whose writers set the same options of the bucket index."""
+    """A table of the type `kind`. All its writers set the same options of the bucket index."""
 
     kind = KINDS[0]
 
@@ -85,7 +85,9 @@ def rows(numbers: range, version: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("creator", cases(["hudi", "engine"], ["hudi"]))
-def test_both_place_new_rows_and_find_the_rows_of_the_other(table: BucketTable, creator: str) -> None:
+def test_hudi_and_the_engine_place_new_rows_and_find_each_others_rows(
+    table: BucketTable, creator: str
+) -> None:
     first = rows(range(20), 1)
     if creator == "hudi":
         table.hudi_writes(first)
@@ -120,14 +122,16 @@ def test_both_place_new_rows_and_find_the_rows_of_the_other(table: BucketTable, 
     table.check(model, "our insert")
     table.hudi_writes(
         rows(range(70, 80), 5), "insert"
-    )  # in copy-on-write tables, Hudi would repeat existing keys
+    )  # only new keys: in copy-on-write tables, Hudi would insert an existing key again
     model = merged(model, rows(range(70, 80), 5))
     table.check(model, "an insert of Hudi")
     table.check_buckets()
 
 
 @pytest.mark.parametrize("oracle", cases(ORACLES, SAMPLED))
-def test_compactions_of_both_merge_new_rows_of_log_files(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_compactions_of_hudi_and_of_the_engine_merge_new_rows_of_log_files(
+    hudi, tmp_path: Path, oracle: Oracle
+) -> None:
     table = made(tmp_path, oracle, hudi, "MERGE_ON_READ")
     table.hudi_writes(rows(range(15), 1))
     table.write(rows(range(5, 30), 2))
@@ -148,7 +152,7 @@ def test_compactions_of_both_merge_new_rows_of_log_files(hudi, tmp_path: Path, o
     table.check_buckets()
 
 
-def test_both_go_on_after_overwrites_of_the_other(table: BucketTable) -> None:
+def test_hudi_and_the_engine_write_after_overwrites_by_each_other(table: BucketTable) -> None:
     table.hudi_writes(rows(range(20), 1))
     ours = [row for row in rows(range(30, 40), 2) if row[PARTITION] == "a"]
     table.write(ours, "insert_overwrite")
@@ -183,7 +187,7 @@ def test_we_add_rows_after_a_bulk_insert_of_hudi(hudi, tmp_path: Path, oracle: O
     table.check_buckets()
 
 
-def test_contradicting_options_are_refused_for_tables_of_hudi(table: BucketTable) -> None:
+def test_options_that_contradict_a_table_of_hudi_are_refused(table: BucketTable) -> None:
     table.hudi_writes(rows(range(40), 1))
     for count in ("3", "10", "256"):
         with pytest.raises(InvalidRequestError, match="fit the table"):
@@ -195,7 +199,9 @@ def test_contradicting_options_are_refused_for_tables_of_hudi(table: BucketTable
 
 @pytest.mark.parametrize("oracle", cases(ORACLES, SAMPLED))
 @pytest.mark.parametrize("hashed", ["key", "text", "key,text"])
-def test_hash_fields_of_composite_keys(hudi, tmp_path: Path, oracle: Oracle, hashed: str) -> None:
+def test_hudi_and_the_engine_hash_the_same_fields_of_composite_keys(
+    hudi, tmp_path: Path, oracle: Oracle, hashed: str
+) -> None:
     """Every fifth row has no text, so its key has a placeholder for null."""
     table = made(tmp_path, oracle, hudi, "MERGE_ON_READ")
     key_options = {

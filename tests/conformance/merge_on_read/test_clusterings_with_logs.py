@@ -127,7 +127,7 @@ def test_hudi_undoes_our_clustering(hudi, engine: Engine, tmp_path: Path, oracle
     assert by_hudi_rs(base_path) == expected
 
 
-def test_the_metadata_table_of_hudi_stays_complete(
+def test_the_metadata_table_of_hudi_stays_complete_after_our_clustering(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"

@@ -1,7 +1,7 @@
 """Real Hudi and the engine write to one merge-on-read table alternately. Hudi reads the expected rows after each write.
 
-Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 8 and 9. hudi-rs 0.5 reads the table after each write,
-too. A dictionary contains the expected rows.
+Oracles: Hudi 0.15.0 on table version 6; Hudi 1.2.0 on versions 8 and 9. hudi-rs 0.5 also reads the table after each
+write. A dictionary contains the expected rows.
 """
 
 import random
@@ -78,7 +78,7 @@ def test_hudi_reads_updates_and_compacts_our_log_files(table: SharedTable, made:
     table.check(model, "our updates after the compaction")
 
 
-def test_a_compaction_is_pending_while_we_write(table: SharedTable) -> None:
+def test_rows_stay_correct_if_both_write_beside_a_pending_compaction(table: SharedTable) -> None:
     table.hudi_writes(some_rows(range(20), 1))
     table.write(some_rows(range(6), 2))
     model = merged(merged({}, some_rows(range(20), 1)), some_rows(range(6), 2))
@@ -96,8 +96,8 @@ def test_a_compaction_is_pending_while_we_write(table: SharedTable) -> None:
     table.check(merged(model, some_rows(range(10, 14), 5)), "our update after the compaction")
 
 
-def test_rows_that_are_marked_as_deleted_and_late_rows(hudi, tmp_path: Path) -> None:
-    """The rules of event time differ between versions 6 and 9 only for late deletes; see the reference of merges."""
+def test_hudi_reads_neither_rows_that_are_marked_as_deleted_nor_late_rows(hudi, tmp_path: Path) -> None:
+    """Versions 6 and 9 merge by event time alike, except for late deletes; see the reference of merges."""
     for oracle in (V6_OLD, V9):
         table = SharedTable(tmp_path / str(oracle), oracle, hudi(oracle.release), ALL_TYPES.append(DELETED))
         rows: list[Row] = [{**row, DELETED.name: False} for row in some_rows(range(8), 5)]
@@ -117,7 +117,7 @@ def test_rows_that_are_marked_as_deleted_and_late_rows(hudi, tmp_path: Path) -> 
         table.check_read_optimized(model, "compaction")
 
 
-def test_hudi_undoes_our_dead_write_and_we_undo_a_dead_write_of_ours(table: SharedTable) -> None:
+def test_hudi_and_we_undo_dead_writes_of_ours(table: SharedTable) -> None:
     table.hudi_writes(some_rows(range(12), 1))
     table.write(some_rows(range(4), 2))
     model = merged(merged({}, some_rows(range(12), 1)), some_rows(range(4), 2))

@@ -1,4 +1,4 @@
-"""Hudi uses a metadata table that the engine kept in step with log files: lists of files, and filters that skip files.
+"""The engine records its log files in a metadata table. Hudi uses the table to list files and to skip files.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 8 and 9, with a metadata table that has column
 statistics. Half of the tables were created by Hudi, the others by the engine.
@@ -30,7 +30,7 @@ def table(request: pytest.FixtureRequest, hudi, tmp_path: Path) -> SharedTable:
 
 
 def check(table: SharedTable, model: Model, who: str) -> None:
-    """All rows, and the rows that filters select, with and without the metadata table."""
+    """Check all rows with and without the metadata table, and the rows that filters select with the metadata table."""
     judge = table.judge
     for options in ({"hoodie.metadata.enable": "false"}, SKIPPING):
         assert_rows_equal(judge.read(table.base_path, options), model, f"{who}, {options}")

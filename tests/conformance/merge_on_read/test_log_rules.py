@@ -1,7 +1,9 @@
-"""Rules that a writer of log files must follow, each with a negative control.
+"""Rules that a writer of log files must follow.
 
-If a writer breaks certain rules, Hudi reports no error, but reads wrong rows. A negative control changes a log file or
-a commit of the engine so that it breaks only one rule. Hudi or hudi-rs must then fail or read wrong rows.
+If a writer breaks certain rules, Hudi reports no error, but reads wrong rows. Most of these tests are negative
+controls: a test changes one log file or one commit of the engine, which then breaks only one rule. Hudi or hudi-rs must
+then fail or read wrong rows. The tests of rules 2 and 10 check what the engine writes; ``test_rules_of_logs`` contains
+the negative controls of these rules.
 
 ====  ==========================================================================================================
 rule  the writer must
@@ -93,7 +95,7 @@ def wrapped(name: str, value: object) -> tuple[str, dict[str, object]]:
     return (f"{NAMESPACE}.{name}", {"value": value})
 
 
-def test_rule_1_log_file_with_its_own_instant_in_version_6(new_table) -> None:
+def test_rule_1_in_version_6_hudi_loses_rows_if_a_log_file_is_named_after_its_own_instant(new_table) -> None:
     table, model = new_table(V6_OLD)
     path = table.log_paths()[-1]
     own = instant_names(table.base_path, ".deltacommit")[-1].partition(".")[0]
@@ -116,7 +118,7 @@ def test_rule_2_new_keys_are_found_by_the_next_write_of_hudi(new_table, oracle: 
     assert_rows_equal(found, merged(model, again), "Hudi updates our inserted rows")
 
 
-def test_rule_3_long_zero_is_not_unconditional(new_table) -> None:
+def test_rule_3_a_delete_with_the_ordering_value_long_zero_deletes_no_row(new_table) -> None:
     table, model = new_table(V9)
     table.write(OLD[:1], "delete")
     table.check(without(model, [OLD[0][KEY]]), "our delete")
@@ -124,7 +126,7 @@ def test_rule_3_long_zero_is_not_unconditional(new_table) -> None:
     assert_rows_equal(table.judge.read(table.base_path), model, "a delete with the ordering value long 0")
 
 
-def test_rule_6_log_file_that_the_commit_does_not_name(new_table) -> None:
+def test_rule_6_incremental_queries_of_hudi_miss_a_log_file_that_the_commit_does_not_name(new_table) -> None:
     table, _ = new_table(V6_OLD)
     begin = table.bounds()[-2]
     assert table.judge.read_incremental(table.base_path, begin).num_rows == len(CHANGED)
@@ -137,7 +139,7 @@ def test_rule_6_log_file_that_the_commit_does_not_name(new_table) -> None:
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD, V9], ids=str)
-def test_rule_7_block_with_a_later_instant(new_table, oracle: Oracle) -> None:
+def test_rule_7_hudi_ignores_a_block_with_a_later_instant(new_table, oracle: Oracle) -> None:
     table, _ = new_table(oracle)
     table.change_newest_log(with_header(HeaderKey.INSTANT_TIME, LATER))
     found = reads(table)
@@ -146,7 +148,7 @@ def test_rule_7_block_with_a_later_instant(new_table, oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD, V9], ids=str)
-def test_rule_8_name_without_write_token(new_table, oracle: Oracle) -> None:
+def test_rule_8_hudi_rs_ignores_a_log_file_without_a_write_token(new_table, oracle: Oracle) -> None:
     table, model = new_table(oracle)
     for path in table.log_paths():
         path.rename(path.with_name(path.name.rpartition("_")[0]))
@@ -155,7 +157,7 @@ def test_rule_8_name_without_write_token(new_table, oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD, V9], ids=str)
-def test_rule_10_one_row_for_each_key_of_a_batch(new_table, oracle: Oracle) -> None:
+def test_rule_10_we_write_one_row_for_each_key_of_a_batch(new_table, oracle: Oracle) -> None:
     table, model = new_table(oracle)
     newest, older = some_rows([1], 9, PLAIN)[0], some_rows([1], 8, PLAIN)[0]
     result = table.write([newest, older])
@@ -163,14 +165,14 @@ def test_rule_10_one_row_for_each_key_of_a_batch(new_table, oracle: Oracle) -> N
     table.check(merged(model, [newest]), "duplicates in a batch")
 
 
-def test_rule_14_delete_without_ordering_value(new_table) -> None:
+def test_rule_14_hudi_cannot_read_a_delete_without_an_ordering_value(new_table) -> None:
     table, _ = new_table(V6_OLD)
     table.write(OLD[:1], "delete")
     table.change_newest_log(deletes_changed(lambda item: None))
     assert isinstance(reads(table), str), "Hudi 0.15 should fail on every read"
 
 
-def test_rule_15_delete_block_with_several_types(new_table) -> None:
+def test_rule_15_hudi_rs_cannot_read_a_delete_block_with_ordering_values_of_several_types(new_table) -> None:
     table, _ = new_table(V9)
     table.write([OLD[4], OLD[6]], "delete")  # both rows are in one partition
     values = iter([wrapped("IntWrapper", 0), wrapped("LongWrapper", 9)])
@@ -179,7 +181,7 @@ def test_rule_15_delete_block_with_several_types(new_table) -> None:
         hudi_rs.read_snapshot(table.base_path)
 
 
-def test_rule_16_delete_with_another_type_than_the_ordering_column(new_table) -> None:
+def test_rule_16_hudi_cannot_read_a_delete_with_another_type_than_the_ordering_column(new_table) -> None:
     table, _ = new_table(V9)
     table.write(OLD[:1], "delete")
     table.change_newest_log(deletes_changed(lambda item: wrapped("StringWrapper", "7")))
@@ -187,7 +189,7 @@ def test_rule_16_delete_with_another_type_than_the_ordering_column(new_table) ->
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD, V9], ids=str)
-def test_rule_17_row_without_key(new_table, oracle: Oracle) -> None:
+def test_rule_17_hudi_fails_or_reads_wrong_rows_if_rows_have_no_key(new_table, oracle: Oracle) -> None:
     table, model = new_table(oracle)
 
     def keyless(block: LogBlock) -> LogBlock:
@@ -208,14 +210,14 @@ def test_rule_17_row_without_key(new_table, oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("oracle", [V6_OLD, V9], ids=str)
-def test_rule_18_block_without_instant(new_table, oracle: Oracle) -> None:
+def test_rule_18_hudi_fails_or_reads_wrong_rows_if_a_block_has_no_instant(new_table, oracle: Oracle) -> None:
     table, model = new_table(oracle)
     table.change_newest_log(with_header(HeaderKey.INSTANT_TIME, None))
     found = reads(table)
     assert isinstance(found, str) or found != model
 
 
-def test_rule_21_content_version(new_table) -> None:
+def test_rule_21_hudi_rs_refuses_content_of_an_older_version(new_table) -> None:
     table, _ = new_table(V9)
 
     def older(block: LogBlock) -> LogBlock:

@@ -1,7 +1,7 @@
 """Real Hudi and the engine change a merge-on-read table with a record index in turns.
 
 Oracles: Hudi 0.15.0 on table version 6 and Hudi 1.2.0 on versions 8 and 9. Hudi finds the rows of its batches in the
-record index, so a wrong entry gives a lost or a second row. After each change, the record index has exactly one entry
+record index, so a wrong entry causes a lost or a double row. After each change, the record index has exactly one entry
 for each row.
 """
 
@@ -37,7 +37,7 @@ HUDI = {"index__type": "RECORD_INDEX", "embed__timeline__server": "true"}
 
 
 class IndexedTable(SharedTable):
-    """Hudi finds rows in the record index; the engine finds them in the files unless a test says otherwise."""
+    """Hudi finds rows in the record index; by default, the engine finds rows in the files."""
 
     def hudi_upserts(self, rows: list[Row], operation: str = "upsert") -> None:
         more = {
@@ -145,8 +145,8 @@ def test_our_entries_are_those_of_hudi(table: IndexedTable, hudi, tmp_path: Path
     assert kept["engine"] == kept["hudi"]
 
 
-def test_deletes_with_ordering_values(table: IndexedTable) -> None:
-    """A delete that loses keeps the entry of the row. Hudi and this project write such deletes."""
+def test_a_delete_that_loses_keeps_the_entry_of_the_row(table: IndexedTable) -> None:
+    """Hudi and this project each write a delete that loses and a delete that wins."""
     table.schema = PLAIN.append(DELETED)
     rows = [{**row, DELETED.name: False} for row in some_rows(range(6), 5, PLAIN)]
     table.hudi_upserts(rows)

@@ -25,13 +25,13 @@ FLAGGED = pa.schema([*PLAIN, DELETED])
 
 
 def rows(numbers: range, version: int, *, deletes: int = 0) -> list[Row]:
-    """Rows of one partition, the first of which are deletes."""
+    """Rows of one partition. The first `deletes` rows are marked as deleted."""
     found = some_rows(numbers, version, PLAIN, partitions=("a",))
     return [{**row, DELETED.name: place < deletes} for place, row in enumerate(found)]
 
 
 def recorded(table: SharedTable) -> list[dict[str, list[int]]]:
-    """For each delta commit with log files, oldest first, the sizes of its log files by path."""
+    """Sizes of the log files by path, for each delta commit that has log files; the oldest commit comes first."""
     storage = LocalStorage(str(table.base_path))
     store = TimelineStore(storage, read_table_config(storage), SystemClock())
     commits = []
@@ -71,7 +71,7 @@ def test_the_recorded_size_of_every_log_file_is_its_length(hudi, tmp_path: Path,
     assert kinds(table, *parquet) == {BlockType.PARQUET_DATA: 1, BlockType.DELETE: 1}
     assert kinds(table, *deletes) == {BlockType.DELETE: 1}
     if oracle is V6:
-        return  # The procedure of Hudi 1.2 for rollbacks looks for the timeline of later versions.
+        return  # The rollback procedure of Hudi 1.2 expects the timeline of later versions.
     # A rollback removes the newest delta commit, and leaves the files of the other commits as they are.
     newest = max(path.name for path in (table.base_path / ".hoodie").rglob("*.deltacommit"))
     call_procedure(

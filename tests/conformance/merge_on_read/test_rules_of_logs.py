@@ -18,7 +18,7 @@ rule  the writer must                                                           
 9     in version 6 with hudi-rs as a reader, not write while a compaction is       here
       pending
 10    write one row for each key of a batch                                        here, test_log_rules
-11    in version 6, not lose log files that a pending compaction does not name     here
+11    in version 6, keep log files that a pending compaction does not name         here
 12    compact by the merge rule of the table                                       here
 13    list log files in the metadata table                                         here,
                                                                                    test_log_files_in_metadata_tables
@@ -149,7 +149,7 @@ def test_rule_04_we_undo_a_dead_write_before_we_take_an_instant(new_table: Table
 def test_rule_04_control_hudi_does_not_read_its_own_update_below_a_later_rollback_block(
     new_table: Tables,
 ) -> None:
-    """Hudi 0.15 takes its instant first and undoes our dead write then, by a block with a later instant.
+    """Hudi 0.15 takes its instant, and then undoes our dead write by a block with a later instant.
 
     A reader of Hudi 0.15 stops at this block, so it does not reach the update of Hudi in the next log file.
     """
@@ -204,7 +204,7 @@ def test_rule_05_control_partial_rows_are_wrong_or_an_error(new_table: Tables, o
 def test_rule_09_control_hudi_rs_does_not_read_log_files_above_a_pending_compaction(
     new_table: Tables,
 ) -> None:
-    """Hudi reads the log files. hudi-rs reads them after the compaction has completed."""
+    """Hudi reads these log files. hudi-rs reads them only after the compaction has completed."""
     table, model = new_table(V6_OLD)
     table.hudi_compacts("schedule")
     rows = some_rows(range(0, 8, 2), 7, PLAIN)
@@ -224,7 +224,7 @@ def test_rule_09_control_hudi_rs_does_not_read_log_files_above_a_pending_compact
 
 @pytest.mark.thorough
 def test_rule_10_control_hudi_rs_takes_the_later_of_two_rows_of_a_key(hudi, tmp_path: Path) -> None:
-    """The payload class OverwriteWithLatest, the default of Hudi 0.15, which takes the larger ordering value."""
+    """The table has the default payload class of Hudi 0.15, so Hudi takes the row with the larger ordering value."""
     table = SharedTable(tmp_path / "t", V6_OLD, hudi(V6_OLD.release), PLAIN)
     table.hudi_writes(OLD)
     (newer,), (older,) = some_rows([2], 9, PLAIN), some_rows([2], 8, PLAIN)
@@ -242,7 +242,7 @@ def test_rule_10_control_hudi_rs_takes_the_later_of_two_rows_of_a_key(hudi, tmp_
 def test_rule_11_we_merge_a_log_file_that_the_plan_does_not_name_and_hudi_loses_it(
     new_table: Tables,
 ) -> None:
-    """The table is in the state that a delta commit leaves which began before and ended after the schedule."""
+    """The table looks as if a delta commit began before the compaction was scheduled, and ended afterwards."""
     table, before = new_table(V6_OLD)
     late = some_rows(range(4, 10, 2), 7, PLAIN)
     table.write(late)
@@ -339,7 +339,7 @@ def test_rule_19_control_hudi_cannot_execute_a_plan_without_metrics(
 
 
 def base_files_of(table: SharedTable, instant: str) -> Counter[str]:
-    """File id → number of base files of one instant."""
+    """Number of base files of one instant, by file id."""
     return Counter(file_id_of(path) for path in data_files(table.base_path) if instant in path.name)
 
 

@@ -51,7 +51,7 @@ def test_no_row_is_lost_or_doubled_if_both_write_log_files(
     judge.write(base_path, as_table(rows, PLAIN), options)
     for _ in range(HISTORY):
         engine.write(base_path, as_table(rows, PLAIN), version=oracle.table_version, options=NO_PADDING)
-    # With a text, the writer of Hudi does not wait for clusterings during its writes.
+    # If the base path is a string, `HudiWriter` does not wait for a clustering that ends during one of its writes.
     hudis = HudiWriter(judge, str(base_path), options, merged({}, rows), time.monotonic() + SECONDS)
     writer = OurLogWriter(engine, base_path, oracle.table_version, NO_PADDING)
     services = LogServices(engine, base_path)

@@ -105,12 +105,12 @@ def test_our_clean_deletes_the_files_that_the_clean_of_hudi_deletes(
 
 
 @ORACLES
-def test_a_clean_beside_a_pending_compaction_of_hudi(started: Started, oracle: Oracle) -> None:
+def test_a_clean_keeps_the_files_of_a_pending_compaction_of_hudi(started: Started, oracle: Oracle) -> None:
     table = started(oracle).update(0, 1).compact().update(0, 2).update(1)
     settings = {"hoodie.compact.inline.max.delta.commits": "1"}
     table.call("run_compaction", "op => 'schedule'", **settings)
     assert instant_names(table.base_path, ".compaction.requested")
-    table.update(0, 5)  # in table version 6 on the slice of the pending compaction
+    table.update(0, 5)  # in table version 6, changes the slice of the pending compaction
     files = table.data_files()
     table.clean(file_versions_retained=1)
     assert table.data_files() < files
@@ -120,9 +120,9 @@ def test_a_clean_beside_a_pending_compaction_of_hudi(started: Started, oracle: O
 
 
 def assert_rows(table: LogTable) -> None:
-    """Compare the rows that Hudi reads.
+    """Compare only the rows that Hudi reads.
 
-    hudi-rs does not read log files of the slice of a pending compaction in table version 6.
+    In table version 6, hudi-rs does not read the log files above a pending compaction.
     """
     assert_rows_equal(table.judge.read(table.base_path), table.model, f"Hudi {table.judge.release}")
 
@@ -143,7 +143,7 @@ def test_hudi_continues_after_we_archived_delta_commits_and_a_compaction(
 
 
 @ORACLES
-def test_an_orphan_log_file_of_hudi_never_comes_back(started: Started, oracle: Oracle) -> None:
+def test_rows_of_an_orphan_log_file_of_hudi_never_reappear(started: Started, oracle: Oracle) -> None:
     """A writer of Hudi dies and leaves no markers; Hudi removes its instant and keeps its log file."""
     table = started(oracle).update(0, 1)
     before, files = dict(table.model), table.data_files()
@@ -200,7 +200,7 @@ def test_hudi_restores_our_savepoint(started: Started, oracle: Oracle) -> None:
 
 @ORACLES
 def test_hudi_finishes_a_rollback_that_we_began(started: Started, oracle: Oracle) -> None:
-    """Our plan for a log file of table version 6 deletes the file; Hudi carries it out."""
+    """In table version 6, our rollback plan deletes the log file, and Hudi carries out the plan."""
     table = started(oracle).update(0, 1)
     before, files = dict(table.model), table.data_files()
     table.update(0, 3)

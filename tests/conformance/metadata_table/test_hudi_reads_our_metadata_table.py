@@ -2,7 +2,7 @@
 
 After every action, readers that use the metadata table and data skipping return the same rows as readers that list
 folders. In the first test, Hudi has column statistics in all table versions, and neither cleans nor archives by itself
-(`hudi_options`). In the second test, Hudi has its own defaults (`default_options`).
+(`hudi_options`). In the other tests, Hudi has its own defaults (`default_options`).
 """
 
 from pathlib import Path
@@ -21,7 +21,9 @@ from judges.rows import PLAIN, Model, as_table, merged, some_rows
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("oracle", ORACLES, ids=str)
-def test_hudi_and_the_engine_write_in_turns(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+def test_all_readers_agree_while_hudi_and_the_engine_write_in_turns(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model: Model = {}
     for turn in range(3):
@@ -51,7 +53,7 @@ FEWEST_ACTIONS = 30
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("oracle", [V6_OLD], ids=str)
-def test_hudi_with_its_defaults_changes_a_table_that_we_created(
+def test_all_readers_agree_after_hudi_with_its_defaults_changes_a_table_that_we_created(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     """The actions include a rollback, a savepoint, a restore and other write operations of Hudi.
@@ -75,14 +77,14 @@ def test_hudi_with_its_defaults_changes_a_table_that_we_created(
 @pytest.mark.thorough
 @pytest.mark.oracles(V8, V9)
 @pytest.mark.parametrize("oracle", [V8, V9], ids=str)
-def test_hudi_with_its_defaults_changes_a_table_of_a_later_version(
+def test_all_readers_agree_after_hudi_with_its_defaults_changes_a_table_of_a_later_version(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
     """Do the same actions as the test above, but stop after a fixed number of actions.
 
     In these versions, a default write of Hudi updates four file groups of three indexes and runs the services of the
-    metadata table, so one action takes several times as long as in version 6. Hudi archives nothing before the first
-    30 commits and the first compaction of the metadata table. So this test does not wait until Hudi has archived.
+    metadata table, so one action takes several times as long as in version 6. Hudi archives only after 30 commits and
+    the first compaction of the metadata table. So this test does not wait until Hudi has archived.
     """
     walk = DefaultWalk(engine, hudi(oracle.release), tmp_path / "t", oracle)
     _change_and_undo(walk)

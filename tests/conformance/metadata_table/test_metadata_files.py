@@ -32,7 +32,7 @@ def name_of(form: Form) -> str:
 
 
 @pytest.mark.parametrize("form", cases([*USUAL_FORMS, *OTHER_FORMS], [], name_of))
-def test_hudi_works_with_files_of_many_blocks(hudi, tmp_path: Path, form: Form) -> None:
+def test_hudi_reads_updates_and_compacts_files_of_many_blocks(hudi, tmp_path: Path, form: Form) -> None:
     oracle, compression, flavour = form
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     model: Model = {}

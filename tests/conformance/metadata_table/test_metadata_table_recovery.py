@@ -38,7 +38,7 @@ def newest_commit(base_path: Path) -> str:
 
 @pytest.mark.parametrize("completion", cases([IN_THE_METADATA_TABLE, IN_THE_TABLE], []))
 @pytest.mark.parametrize("oracle", cases(EDGES, [V9]))
-def test_a_write_that_died_before_a_completion_is_invisible_and_hudi_and_we_undo_it(
+def test_hudi_and_we_undo_a_write_that_died_before_it_completed_an_instant(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle, completion: int
 ) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
@@ -56,7 +56,7 @@ def test_a_write_that_died_before_a_completion_is_invisible_and_hudi_and_we_undo
 
 
 def _died(base_path: Path, target: Path) -> None:
-    """The table as a killed process leaves it: its heartbeat has expired."""
+    """Copy the table as if the writer was killed: without its heartbeat and its lock."""
     copy_table(base_path, target)
     for heartbeat in (target / ".hoodie" / ".heartbeat").glob("*"):
         heartbeat.unlink()

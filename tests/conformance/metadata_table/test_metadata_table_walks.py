@@ -1,6 +1,6 @@
 """Real Hudi and the engine do random actions on one table with a metadata table.
 
-After each action, the metadata table equals the files. After every third action, all readers agree.
+After each action, the metadata table equals the files. After every third or fourth action, all readers agree.
 """
 
 from pathlib import Path

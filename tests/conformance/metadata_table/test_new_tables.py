@@ -45,7 +45,7 @@ def we_write(engine: Engine, base_path: Path, rows: list[Row], oracle: Oracle, *
 
 
 def contents(base_path: Path) -> dict[str, bytes]:
-    """Files of the metadata table with their content, without properties and files of Hadoop."""
+    """Content of the files of the metadata table, without `hoodie.properties` and Hadoop's checksum files."""
     return {
         str(path.relative_to(base_path)): path.read_bytes()
         for path in files_below(base_path / METADATA)
@@ -123,7 +123,7 @@ def test_hudi_uses_an_empty_record_index_of_our_first_write(
     assert "record_index" in partitions(base_path)
     before = contents(base_path)
     rows = write_through_index(judge, base_path, oracle, range(20, 40), 3, {})
-    # Rows whose partition changes stay in their partition, so the batch of Hudi has the partitions of this table.
+    # If the batch of Hudi names another partition for a stored row, the row stays in its stored partition.
     stored = {key: row["part"] for key, row in model.items()}
     model = merged(model, [{**row, "part": stored.get(str(row["key"]), row["part"])} for row in rows])
     assert before.items() <= contents(base_path).items()

@@ -86,7 +86,7 @@ def test_the_index_stays_exact_while_hudi_and_we_write_in_turns(hudi, engine: En
 def test_hudi_and_we_undo_writes_that_created_file_groups_of_the_index(
     hudi, engine: Engine, tmp_path: Path
 ) -> None:
-    """After such a rollback by Hudi 1.2.0, its own writes to the new partition fail until we write to the partition."""
+    """After such a rollback by Hudi 1.2.0, writes of Hudi to the new partition fail until we write to the partition."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
     table.hudi_upserts(rows_of(A, range(10), 1))
     before = table.model
@@ -136,7 +136,7 @@ def test_hudi_uses_an_index_that_we_built(spark, hudi, engine: Engine, tmp_path:
 
 @pytest.mark.thorough
 def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_path: Path) -> None:
-    """This damage is the reason for the rule `record-index-kind` of the configuration check. Our checks notice it."""
+    """This damage is the reason for the rule `record-index-kind` of the configuration check. Our checks find it."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
     firsts = {A: 0, B: 100, C: 200}
     table.hudi_upserts([row for path, n in firsts.items() for row in rows_of(path, range(n, n + 5), 1)])
@@ -150,7 +150,7 @@ def test_hudi_without_the_option_damages_the_index(hudi, engine: Engine, tmp_pat
 
 @pytest.mark.thorough
 def test_hudi_mixes_up_rows_of_a_key_in_several_partitions(hudi, engine: Engine, tmp_path: Path) -> None:
-    """This is the reason why no other batch of Hudi in this module has a key twice. We write such a batch correctly."""
+    """Therefore no other batch of Hudi in this module contains a key twice. We write such batches correctly."""
     table = PartitionedTable(engine, hudi("1.2.0"), tmp_path / "t")
     table.hudi_upserts(rows_of(A, range(10), 1))
     table.we_upsert([*rows_of(A, range(10), 2), *rows_of(C, range(10), 2)])

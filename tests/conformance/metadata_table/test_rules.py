@@ -9,8 +9,8 @@ rule  the writer must                                                         te
 ====  ======================================================================  ==========================
 1     write each change into every partition of the metadata table            here
 2     remove a commit from the metadata table before it removes the instant   test_rules_of_instants
-3     not archive instants of the table that the metadata table has not       test_rules_of_instants
-      compacted
+3     archive an instant of the table only after the metadata table has       test_rules_of_instants
+      compacted it
 4     compact at an instant before the completion of all later commits        test_rules_of_instants
 5     not compact what a pending instant wrote                                test_rules_of_instants
 6     compute tight ranges of a partition from all of its live files          test_rules_of_indexes
@@ -21,7 +21,7 @@ rule  the writer must                                                         te
 11    name the instant of the commit in each block                            test_rules_of_instants
 12    complete a commit in the metadata table first                           test_rules_of_instants
 13    list files with their sizes                                             here
-14    undo a commit in version 6 so that its blocks do not count again        test_rules_of_instants
+14    in version 6, undo a commit so that readers ignore its blocks           test_rules_of_instants
 15    give each log file of a slice a version of its own (table version 6)    test_rules_of_instants
 16    list new partitions                                                     here
 17    read the list of partitions of the metadata table for each commit       here
@@ -135,10 +135,8 @@ def test_rule_01_control_without_ranges_of_partitions_hudi_skips_partitions(rule
 
 
 @thorough
-def test_rule_01_control_without_statistics_of_files_hudi_keeps_the_files(
-    ruled, hudi, oracle: Oracle
-) -> None:
-    """Hudi does not skip files without statistics. This project's check reports the files."""
+def test_rule_01_control_hudi_reads_files_without_statistics(ruled, hudi, oracle: Oracle) -> None:
+    """Hudi does not skip files without statistics. This project's check reports such files."""
     table = ruled(oracle)
     remove_delta_commit(table.base_path, table.ours, COLUMN_STATS)
     assert found_by_hudi(hudi(oracle.release), table) == expected(table.model)
@@ -204,7 +202,7 @@ def test_rule_16_control_hudi_does_not_see_a_partition_that_is_not_listed(
 
 
 @thorough
-def test_rule_17_our_commits_follow_the_indexes_that_hudi_drops_and_builds(
+def test_rule_17_our_commits_update_exactly_the_indexes_that_hudi_lists(
     ruled, hudi, engine: Engine, oracle: Oracle
 ) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)

@@ -136,7 +136,7 @@ def swap_groups(table: RuleTable, partition: str) -> None:
 
 @thorough
 def test_rule_07_control_statistics_in_the_wrong_file_group_are_not_used(ruled, hudi, oracle: Oracle) -> None:
-    """Hudi does not skip files without statistics. This project's check finds the file group."""
+    """Hudi does not find the statistics, so it skips no file. This project's check reports the wrong file group."""
     table = ruled(oracle)
     swap_groups(table, COLUMN_STATS)
     assert found_by_hudi(hudi(oracle.release), table) == expected(table.model)

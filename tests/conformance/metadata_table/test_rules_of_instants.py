@@ -64,7 +64,7 @@ sampled = pytest.mark.parametrize("oracle", cases(EDGES, [V9]))
 thorough = pytest.mark.parametrize("oracle", cases(EDGES, []))
 ONLY_COMPACTION = eager(kept=90, most=99)
 IN_THE_TABLE = 2
-"""A write completes its instant in the metadata table, and then in the table."""
+"""Number of the completion in the table: a write completes its instant first in the metadata table."""
 
 
 def compact(base_path: Path, clock: Clock | None = None) -> ServiceReport:
@@ -84,7 +84,7 @@ def we_write(engine: Engine, table: RuleTable, version: int = 20) -> dict:
 
 
 def died_before_completion(engine: Engine, table: RuleTable, folder: Path) -> RuleTable:
-    """A copy of the table in which a second write of ours is complete in the metadata table, and not in the table."""
+    """A copy of the table in which a second write of ours is complete in the metadata table, but not in the table."""
     dead = folder / "dead"
     with just_before_completion(lambda: _copy_as_dead(table.base_path, dead), IN_THE_TABLE):
         we_write(engine, table)
@@ -123,8 +123,8 @@ def test_rule_02_our_rollback_removes_the_commit_from_the_metadata_table_first(
     assert in_metadata
     assert files
     assert max(in_metadata) < min(files)
-    # The rollback removes the last file of the instant in the table last. Until then, readers ignore what the metadata
-    # table contains of this instant.
+    # The last file that the rollback removes is a file of the instant on the timeline of the table. Until then, readers
+    # ignore what the metadata table contains of this instant.
     assert max(in_metadata) < max(in_table)
     assert log_files(table.base_path, table.ours) == []
     assert_describes_the_table(table.base_path)
@@ -186,7 +186,7 @@ def test_rule_03_we_archive_no_instant_that_the_metadata_table_has_not_compacted
 def test_rule_03_control_if_uncompacted_instants_are_archived_their_files_vanish(
     ruled, hudi, oracle: Oracle
 ) -> None:
-    """In version 9, Hudi reads blocks of archived instants."""
+    """In version 9, Hudi also reads blocks of archived instants, so no file vanishes."""
     table = ruled(oracle)
     for time in instant_times(table.base_path)[:2]:
         remove_instant(table.base_path, time)
@@ -202,7 +202,7 @@ def test_rule_03_control_if_uncompacted_instants_are_archived_their_files_vanish
 
 @thorough
 @pytest.mark.parametrize("hours", [-2, 2], ids=["slow clock", "fast clock"])
-def test_rule_04_our_compaction_hides_no_later_commit_whatever_the_clock_of_its_host(
+def test_rule_04_our_compaction_hides_no_later_commit_even_if_its_clock_is_wrong(
     ruled, hudi, engine: Engine, oracle: Oracle, hours: int
 ) -> None:
     table, judge = ruled(oracle), hudi(oracle.release)
@@ -259,9 +259,9 @@ def test_rule_05_our_compaction_leaves_pending_commits_out(
 def test_rule_05_control_hudi_cannot_undo_a_pending_commit_that_was_compacted(
     ruled, hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
-    """Every later write of Hudi fails. This project refuses as well, and says what to do."""
+    """Every later write of Hudi fails, because a write of Hudi first undoes pending commits."""
     table, judge = died_before_completion(engine, ruled(oracle), tmp_path), hudi(oracle.release)
-    # For the compaction, the commit is complete.
+    # With the copied file, the commit is complete, so the compaction contains it.
     completed = completed_file(tmp_path / "t", table.ours)
     copied = Path(shutil.copy(completed, timeline_folder(table.base_path)))
     assert compact(table.base_path).compacted_at
@@ -287,7 +287,7 @@ def completed_file(base_path: Path, instant_time: str) -> Path:
 
 @thorough
 def test_rule_11_control_hudi_ignores_blocks_of_another_instant(ruled, hudi, oracle: Oracle) -> None:
-    """`log_files` finds the files of the commit by the headers of their blocks, so rule 1 tests the headers, too."""
+    """`log_files` finds files by the headers of their blocks, so the tests of rule 1 also check these headers."""
     table = ruled(oracle)
     (log,) = log_files(table.base_path, table.ours, FILES)
     change_blocks(log, with_header(HeaderKey.INSTANT_TIME, lambda time: str(int(time) + 1)))
@@ -332,7 +332,7 @@ def test_rule_12_control_hudi_ignores_a_commit_that_is_pending_in_the_metadata_t
 
 
 @pytest.mark.thorough
-def test_rule_14_control_an_undone_commit_counts_if_it_stays_in_the_metadata_table(
+def test_rule_14_control_hudi_reads_an_undone_commit_that_stays_in_the_metadata_table(
     ruled, hudi, tmp_path: Path
 ) -> None:
     """Hudi then lists files that do not exist. The test of rule 2 checks that our rollback removes the commit."""
@@ -353,7 +353,7 @@ def test_rule_14_control_an_undone_commit_counts_if_it_stays_in_the_metadata_tab
 
 
 def versions_of_logs(base_path: Path, partition: str) -> dict[str, list[int]]:
-    """File group of the metadata table → versions of the log files of its newest slice."""
+    """Versions of the log files, by file group of a partition of the metadata table."""
     logs = [
         LogFile.from_file_name(path.name)
         for path in (metadata_folder(base_path) / partition).glob(".*.log.*")
@@ -382,7 +382,7 @@ def test_rule_15_our_log_files_continue_the_versions_of_the_slice(ruled, hudi, e
 def test_rule_15_control_if_two_logs_have_one_version_their_changes_may_be_swapped(
     ruled, hudi, engine: Engine
 ) -> None:
-    """Readers order such files by their write tokens. A deleted key then stays in the record index."""
+    """Readers order such files by their write tokens, so a deleted key may stay in the record index."""
     table, judge = ruled(V6_OLD), hudi("0.15.0")
     options = {"hoodie.datasource.write.partitions.to.delete": NEW_PARTITION}
     engine.write(

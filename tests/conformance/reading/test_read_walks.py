@@ -1,4 +1,4 @@
-"""Readers open a table at random moments while real Hudi and this project change it in random turns."""
+"""Real Hudi and this project change a table in random turns. Each turn, readers also read random earlier states."""
 
 from pathlib import Path
 
@@ -16,7 +16,9 @@ TURNS = by_depth(12, 60)
 
 @pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("oracle", cases((V6_OLD, V8, V9), [V9]))
-def test_reads_of_a_merge_on_read_table(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_reads_of_a_merge_on_read_table_are_correct_after_each_change(
+    hudi, tmp_path: Path, oracle: Oracle
+) -> None:
     walk = LogWalk(hudi(oracle.release), tmp_path / "t", oracle, seed=3)
     reads = RememberedReads(tmp_path / "t", seed=3)
     try:
@@ -33,7 +35,9 @@ def test_reads_of_a_merge_on_read_table(hudi, tmp_path: Path, oracle: Oracle) ->
 
 @pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
-def test_reads_of_a_copy_on_write_table(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
+def test_reads_of_a_copy_on_write_table_are_correct_after_each_change(
+    hudi, engine: Engine, tmp_path: Path, oracle: Oracle
+) -> None:
     seed = EDGES.index(oracle) if oracle in EDGES else 5
     walk = Walk(engine, hudi(oracle.release), tmp_path / "t", oracle, seed=seed)
     reads = RememberedReads(tmp_path / "t", seed=seed)

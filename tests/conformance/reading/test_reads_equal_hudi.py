@@ -49,7 +49,7 @@ def times_of(base_path: Path) -> list[tuple[str, str]]:
 
 
 def compare(judge: HudiJudge, base_path: Path, options: Mapping[str, str], what: str) -> int:
-    """Compare all values, including the meta columns except the file name. Returns the number of rows."""
+    """Compare the values of all columns, except the meta column with the file name. Returns the number of rows."""
     theirs = judge.read_with_meta_columns(base_path, options)
     ours = our_rows(base_path, options)
     assert_rows_equal(ours, model_of(theirs), f"this project, {what}")
@@ -88,7 +88,9 @@ def compare_with_hudi_rs(base_path: Path, what: str) -> None:
 
 @oldest
 @pytest.mark.parametrize("is_partitioned", [True, False], ids=["partitioned", "not-partitioned"])
-def test_copy_on_write_tables_of_hudi(hudi, tmp_path: Path, oracle: Oracle, is_partitioned: bool) -> None:
+def test_reads_of_copy_on_write_tables_return_the_rows_of_hudi(
+    hudi, tmp_path: Path, oracle: Oracle, is_partitioned: bool
+) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     for number, first in enumerate((0, 4, 8), start=1):
         rows = as_table(some_rows(range(first, first + 8), number))
@@ -101,7 +103,7 @@ def test_copy_on_write_tables_of_hudi(hudi, tmp_path: Path, oracle: Oracle, is_p
 
 
 @every_oracle
-def test_merge_on_read_tables_of_hudi_and_of_this_project(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_reads_of_merge_on_read_tables_return_the_rows_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> None:
     table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN)
     table.hudi_writes(some_rows(range(8), 5, PLAIN))
     table.hudi_writes(some_rows(range(3), 6, PLAIN))
@@ -121,7 +123,9 @@ def test_merge_on_read_tables_of_hudi_and_of_this_project(hudi, tmp_path: Path, 
 
 
 @oldest
-def test_pending_compactions_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_reads_beside_a_pending_compaction_return_the_rows_of_hudi(
+    hudi, tmp_path: Path, oracle: Oracle
+) -> None:
     table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN)
     table.write(some_rows(range(8), 5, PLAIN))
     table.write(some_rows(range(3), 6, PLAIN))
@@ -131,7 +135,9 @@ def test_pending_compactions_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> No
 
 
 @newest
-def test_overwritten_partitions(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_reads_of_overwritten_partitions_return_the_rows_of_hudi(
+    hudi, tmp_path: Path, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     judge.write(base_path, as_table(some_rows(range(8), 1)), oracle.options("t"))
     options = oracle.options("t", datasource__write__operation="insert_overwrite")
@@ -140,7 +146,9 @@ def test_overwritten_partitions(hudi, tmp_path: Path, oracle: Oracle) -> None:
 
 
 @oldest
-def test_columns_that_were_added_or_widened(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_reads_of_added_and_widened_columns_return_the_rows_of_hudi(
+    hudi, tmp_path: Path, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     narrow = pa.schema([*(PLAIN.field(name) for name in (KEY, "part", "ts")), pa.field("number", pa.int32())])
     wide = pa.schema([*(field for field in narrow if field.name != "number"), pa.field("number", pa.int64())])
@@ -159,7 +167,9 @@ def test_columns_that_were_added_or_widened(hudi, tmp_path: Path, oracle: Oracle
 
 
 @pytest.mark.parametrize("oracle", cases([V8, V9], [V9]))
-def test_reads_with_indexes_of_hudi(hudi, tmp_path: Path, oracle: Oracle) -> None:
+def test_filters_find_the_same_rows_with_and_without_indexes_of_hudi(
+    hudi, tmp_path: Path, oracle: Oracle
+) -> None:
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     options = oracle.options(
         "t",

@@ -15,7 +15,7 @@ from e2e.job_processes import environment, without_checkout
 
 @pytest.fixture(autouse=True)
 def without_connect_afterwards() -> Iterator[None]:
-    """A session of Spark Connect sets a variable of this process, which later sessions without a server refuse."""
+    """Remove a variable that Spark Connect sets in this process: later sessions without a server would fail."""
     yield
     os.environ.pop("SPARK_CONNECT_MODE_ENABLED", None)
 

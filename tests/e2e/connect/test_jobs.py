@@ -52,7 +52,7 @@ def test_a_write_and_a_clustering_run_without_java(
 
 
 @pytest.mark.thorough
-def test_the_flag_names_the_server_and_properties_of_the_session(
+def test_flags_set_the_server_and_properties_of_the_session(
     server: ConnectServer, base_path: Path, variables: Mapping[str, str], tmp_path: Path
 ) -> None:
     without = {name: value for name, value in variables.items() if name != "SPARK_REMOTE"}
@@ -119,7 +119,7 @@ def test_the_next_run_ends_the_spark_tasks_of_a_killed_job_and_completes(
 
 
 def is_spark35() -> bool:
-    """Whether the client cannot end its session: the server ends the session after an hour without requests."""
+    """Whether this is Spark 3.5, whose client cannot end a session. The server ends it after an idle hour."""
     return pyspark.__version__.startswith("3.5.")
 
 
@@ -169,7 +169,7 @@ def test_jobs_at_the_same_time_do_not_disturb_each_other(
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_every_job(version: str, server: ConnectServer, base_path: Path) -> None:
+def test_every_job_runs_on_the_server(version: str, server: ConnectServer, base_path: Path) -> None:
     settings = SessionSettings(application_name="every job", identity=str(base_path), remote=server.address)
     spark = start_session(settings)
     try:

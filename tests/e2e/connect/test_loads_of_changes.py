@@ -16,7 +16,9 @@ DOUBLED = "SELECT id, region, amount * 2 AS amount, version FROM source WHERE ve
 SUMS = "SELECT region, sum(amount) AS total FROM source GROUP BY region"
 
 
-def test_changes_deletes_and_aggregates_arrive(variables: Mapping[str, str], tmp_path: Path) -> None:
+def test_changes_deletes_and_aggregates_reach_the_target(
+    variables: Mapping[str, str], tmp_path: Path
+) -> None:
     source, target, sums = tmp_path / "source", tmp_path / "target", tmp_path / "sums"
 
     def job(flags: list[str]) -> Ended:

@@ -25,7 +25,7 @@ from hudi_table_services.execution.spark_tasks import run_tasks
 pytestmark = pytest.mark.thorough
 
 LARGEST_CLIENT_MB = 400
-"""Bound of the memory of a job's process, which docs/spark-connect.md gives as 200 to 300 MB."""
+"""Upper bound for the memory of a job's process. According to docs/spark-connect.md, it needs 200 to 300 MB."""
 
 TELL_RELEASE = """
 import json, sys, time

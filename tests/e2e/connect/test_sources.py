@@ -90,7 +90,7 @@ def test_the_last_row_of_a_key_wins_and_every_type_is_kept_without_a_python_work
 
 
 @pytest.mark.thorough
-def test_a_query_that_exchanges_rows_is_loaded(
+def test_the_result_of_a_query_that_exchanges_rows_is_loaded(
     base_path: Path, variables: Mapping[str, str], tmp_path: Path
 ) -> None:
     rows = [row(number, 0) for number in range(1200)]
@@ -101,7 +101,7 @@ def test_a_query_that_exchanges_rows_is_loaded(
     assert_holds(base_path, rows[1:])
 
 
-def test_nanoseconds_are_cut_to_microseconds(
+def test_nanoseconds_are_floored_to_microseconds(
     base_path: Path, variables: Mapping[str, str], tmp_path: Path
 ) -> None:
     nanoseconds = pa.array([1_700_000_000_123_456_789, -1, None], pa.int64())

@@ -1,7 +1,7 @@
-"""One request of a job is throttled, dropped, or loses its answer. The job continues, or its next run does.
+"""One request of a job is throttled or dropped, or its answer is lost. The job or its next run completes.
 
-The tests on the S3 server disturb more requests, and both layouts of the timeline: the client of GCS waits for seconds
-before it repeats a request.
+The tests on the S3 server disturb more requests, in both layouts of the timeline. These tests disturb fewer requests,
+because the client of GCS waits for seconds before it repeats a request.
 """
 
 import pytest

@@ -58,7 +58,7 @@ _STATUS = {
 
 
 class RefusalError(Exception):
-    """The answer to a request is an error with this code."""
+    """The server answers a request with this error code."""
 
     def __init__(self, code: str, details: str = "") -> None:
         super().__init__(code, details)

@@ -20,10 +20,10 @@ from support.depth import number_from
 
 SECONDS = number_from("HDFS_LOOP_SECONDS", 20, 20)
 MOST_SECONDS = 300.0
-"""After this time, each side must have written twice, also on a busy machine."""
+"""Seconds within which each side must write twice, even on a busy machine."""
 CONFLICTS = ("HoodieWriteConflictException", "Could not read commit details")
 OURS, THEIRS = range(100, 104), range(4)
-"""Keys that only the engine writes while both write, and keys that only Hudi writes in this time.
+"""Keys that only the engine writes, and keys that only Hudi writes, while both write at the same time.
 
 If both wrote the same keys, the result would depend on the order of the writes.
 """

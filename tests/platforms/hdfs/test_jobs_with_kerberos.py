@@ -109,7 +109,7 @@ def secured(
         "hadoop.rpc.protection": protection,
         PROTECTION: protection,
         "dfs.block.access.token.enable": "true",
-        "ignore.secure.ports.for.testing": "true",  # else the DataNode needs TLS for its web pages
+        "ignore.secure.ports.for.testing": "true",  # without it, the DataNode needs TLS
         "dfs.namenode.kerberos.principal": server.principal,
         "dfs.namenode.keytab.file": str(server.keytab),
         "dfs.datanode.kerberos.principal": server.principal,

@@ -1,4 +1,4 @@
-"""Storage on HDFS passes the tests that every storage must pass; its errors name the cause and the cure."""
+"""Storage on HDFS passes the tests that every storage must pass; its errors name the cause and a remedy."""
 
 import subprocess
 import sys
@@ -29,13 +29,13 @@ class TestHdfs(StorageContract):
         return open_storage(new_table())
 
 
-def test_a_name_with_a_colon_is_refused_with_the_option_that_encodes_it(storage: Storage) -> None:
+def test_a_name_with_a_colon_is_refused(storage: Storage) -> None:
     with pytest.raises(StorageError, match=r"Invalid path name .*\(InvalidPathException\)\. HDFS permits no"):
         storage.create("at=10:30/a", b"x")
     assert list(storage.list_files()) == []
 
 
-def test_no_temporary_file_remains_if_the_name_exists(storage: Storage) -> None:
+def test_no_temporary_file_remains_if_a_file_with_the_name_exists(storage: Storage) -> None:
     storage.create("a", b"one")
     with pytest.raises(StorageError):
         storage.create("a", b"two")
@@ -43,7 +43,7 @@ def test_no_temporary_file_remains_if_the_name_exists(storage: Storage) -> None:
     assert [each.path.rpartition("/")[2] for each in client.list_status(storage._full(""))] == ["a"]  # type: ignore[attr-defined]
 
 
-def test_a_user_without_access_gets_an_error_with_the_cure(storage: Storage) -> None:
+def test_a_user_without_access_gets_an_error_with_a_remedy(storage: Storage) -> None:
     storage.create("a", b"one")
     program = (
         "import sys\n"

@@ -166,7 +166,7 @@ def test_no_row_is_lost_or_doubled_if_hudi_and_we_write_at_the_same_time(table: 
         table.check()
 
 
-def test_each_waits_while_the_other_holds_the_lock(table: Shared) -> None:
+def test_each_writer_waits_while_the_other_writer_holds_the_lock(table: Shared) -> None:
     table.write(0, by_hudi=False)
     table.write(1, by_hudi=True)
     with ThreadPoolExecutor(1) as pool:

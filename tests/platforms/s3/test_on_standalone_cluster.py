@@ -52,7 +52,9 @@ def on_cluster(cluster: Standalone, folder: Path, **settings: str) -> dict[str, 
 
 
 @pytest.mark.parametrize("version", ["6", "9"])
-def test_every_kind_of_job(cluster: Standalone, s3: S3, version: str, tmp_path: Path) -> None:
+def test_every_kind_of_job_runs_on_both_workers(
+    cluster: Standalone, s3: S3, version: str, tmp_path: Path
+) -> None:
     program = Path(__file__).with_name("every_job_on_cluster.py")
     path = {"PYTHONPATH": f"{SOURCES}:{REPOSITORY / 'tests'}"}
     variables = {**on_cluster(cluster, tmp_path), **path}
@@ -169,7 +171,7 @@ def test_a_speculative_copy_of_a_stopped_task_leaves_no_doubled_file(
 
 
 def busy_python_worker(worker: JobProcess) -> psutil.Process | None:
-    """A Python worker of the executors of this worker process that is running code at the moment."""
+    """A Python worker that is running code at the moment, in an executor of this worker process."""
     for process in psutil.Process(worker.process.pid).children(recursive=True):
         try:
             is_forked = process.name().startswith("python") and process.parent().name().startswith("python")

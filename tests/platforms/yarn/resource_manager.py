@@ -83,7 +83,7 @@ def running_yarn(hdfs: Hdfs, folder: Path, java_home: str) -> Iterator[Yarn]:
             if application["state"] not in ("FINISHED", "FAILED", "KILLED"):
                 yarn.kill(application["id"])
         for process in reversed(processes):
-            process.terminate()  # a NodeManager that is asked to end also ends its containers
+            process.terminate()  # on this signal, the NodeManager also ends its containers
         for process in processes:
             try:
                 process.wait(60)

@@ -52,7 +52,7 @@ def hidden_plan(table: TableUnderTest) -> dict[Path, Path]:
     """Move the files of the pending plan away, so that a writer does not find the plan.
 
     Returns:
-        path of each file → its new path. A moved file keeps its modification time, so the plan is the same plan later.
+        new path of each file, by its old path. The files keep their modification times, so the plan is not changed.
     """
     folder = table.base_path.parent / "hidden"
     folder.mkdir(exist_ok=True)

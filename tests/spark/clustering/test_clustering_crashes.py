@@ -30,7 +30,7 @@ FAILURES = {
 def small_files(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], TableUnderTest]:
-    """A function from a table version to a table of two partitions with two files each."""
+    """``small_files(version)`` is a table of this version, with two partitions of two files each; read-only."""
 
     @cache
     def made(version: str) -> TableUnderTest:
@@ -106,7 +106,7 @@ def test_a_stopped_scheduling_is_completed_by_the_same_request(
         check_ends_well(table, rows, 2)
 
 
-def test_a_stopped_cancellation_is_completed_by_a_second_one(
+def test_a_stopped_cancellation_is_completed_by_a_second_cancellation(
     small_files: Callable[[str], TableUnderTest], tmp_path: Path
 ) -> None:
     planned = small_files("6").copied_to(tmp_path / "planned")

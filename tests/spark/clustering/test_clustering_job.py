@@ -106,7 +106,7 @@ def test_the_footer_gives_the_layout_of_a_file_whose_clustering_is_archived(tabl
     table.execute()
     kept = {path for files in table.live_files().values() for path in files}
     for path in set(table.base_path.glob("[ab]/*.parquet")) - kept:
-        path.unlink()  # a clean does the same; Hudi archives a clustering only after a clean of the replaced files
+        path.unlink()  # as a clean does; Hudi archives a clustering only after a clean of the replaced files
     archived = [
         p for p in (table.base_path / ".hoodie").iterdir() if "commit" in p.name or p.suffix == ".inflight"
     ]
@@ -133,7 +133,7 @@ def test_rows_are_sorted_with_nulls_first(table: TableUnderTest) -> None:
 
 @pytest.mark.parametrize("layout", ["linear", "zorder", "hilbert"])
 @pytest.mark.parametrize("memory", ["1048576", "536870912"])
-def test_no_layout_loses_rows_in_memory_or_through_an_exchange(
+def test_every_layout_keeps_all_rows_in_memory_and_through_an_exchange(
     spark: SparkSession, tmp_path: Path, layout: str, memory: str
 ) -> None:
     table = TableUnderTest(spark, tmp_path / "t", **NO_PADDING)

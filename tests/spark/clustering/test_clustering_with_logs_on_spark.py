@@ -1,4 +1,4 @@
-"""Clusterings of merge-on-read tables on a Spark session: groups of any size, and our writes beside them."""
+"""Clusterings of merge-on-read tables on a Spark session, also of large groups and beside our writes."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ def slices(table: TableUnderTest) -> list[tuple[int, int]]:
 
 @VERSIONS
 @pytest.mark.parametrize("layout", ["", "linear", "zorder"])
-def test_a_clustering_of_our_own_tables(
+def test_a_clustering_merges_log_files_and_keeps_all_rows(
     spark: SparkSession, tmp_path: Path, version: str, layout: str
 ) -> None:
     table = new_table(spark, tmp_path / "t", version)
@@ -95,7 +95,9 @@ def large_table(folder: Path) -> WrittenTable:
 
 
 @pytest.mark.parametrize("sorts", [True, False])
-def test_groups_above_the_memory_of_a_task(spark: SparkSession, tmp_path: Path, sorts: bool) -> None:
+def test_groups_above_the_memory_of_a_task_keep_all_rows(
+    spark: SparkSession, tmp_path: Path, sorts: bool
+) -> None:
     table = large_table(tmp_path)
     before = merged_rows(table.storage)
     size = sum(s.size_bytes for s in table.snapshot.all_slices)
@@ -151,7 +153,7 @@ def test_a_write_releases_the_file_groups_that_get_its_log_files(
     assert slices(table) == [(1, 0), (1, 0)]
 
 
-def test_keys_of_merged_rows_are_those_of_hudi_rs(spark: SparkSession, tmp_path: Path) -> None:
+def test_merged_rows_have_the_keys_that_hudi_rs_reads(spark: SparkSession, tmp_path: Path) -> None:
     table = new_table(spark, tmp_path / "t", "9")
     assert [key for key, _ in keys(merged_rows(LocalStorage(str(table.base_path))))] == [
         row[0] for row in table.rows()

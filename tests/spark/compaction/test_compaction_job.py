@@ -1,4 +1,4 @@
-"""Compactions on a Spark session: many slices, a failing slice, both jobs in one, and hudi-rs as a reader."""
+"""Compactions on a Spark session, with many slices, a failing slice or a large slice. hudi-rs reads the tables."""
 
 import logging
 from pathlib import Path
@@ -75,7 +75,7 @@ def schedule(table: WrittenTable) -> JobResult:
 
 
 @VERSIONS
-def test_schedule_and_execution_in_one_job(
+def test_one_job_schedules_and_executes_a_compaction(
     spark: SparkSession, tmp_path: Path, version: TableVersion
 ) -> None:
     table = a_table(tmp_path, version)
@@ -129,7 +129,7 @@ def test_one_failed_slice_does_not_lose_the_work_of_other_tasks(
     assert rows_by_hudi_rs(table) == expected()
 
 
-def test_slices_above_the_memory_limit_are_merged_with_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_slice_above_the_memory_limit_is_merged_correctly(spark: SparkSession, tmp_path: Path) -> None:
     table = WrittenTable(LocalStorage(str(tmp_path / "t")), clock=later(0))
     group = GROUPS[0]
     text = "x" * 400

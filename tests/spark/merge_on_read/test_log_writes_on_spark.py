@@ -35,7 +35,7 @@ def log_counts(table: TableUnderTest) -> list[int]:
 
 @pytest.mark.parametrize("version", cases(["6", "8", "9"], ["6", "9"]))
 @pytest.mark.parametrize("encoding", ["avro", "parquet"])
-def test_updates_deletes_and_inserts(
+def test_rows_are_correct_after_updates_inserts_and_deletes(
     spark: SparkSession, tmp_path: Path, version: str, encoding: str
 ) -> None:
     options = {"hoodie__logfile__data__block__format": encoding}
@@ -53,7 +53,7 @@ def test_updates_deletes_and_inserts(
     assert table.leftovers() == set()
 
 
-def test_rows_that_are_marked_as_deleted(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_that_are_marked_as_deleted_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
     table = new_table(spark, tmp_path / "t", "9")
     table.write([(*row, False) for row in OLD], schema=MARKED)
     result = table.write([(*OLD[0][:3], None, True), ("k001", 2, "b", 7.0, False)], schema=MARKED)
@@ -61,7 +61,7 @@ def test_rows_that_are_marked_as_deleted(spark: SparkSession, tmp_path: Path) ->
     assert table.rows() == sorted([("k001", 2, "b", 7.0), *OLD[2:]])
 
 
-def test_many_slices_of_many_partitions_in_random_turns(spark: SparkSession, tmp_path: Path) -> None:
+def test_rows_stay_correct_after_random_writes_to_many_slices(spark: SparkSession, tmp_path: Path) -> None:
     chosen = random.Random(7)
     table = new_table(spark, tmp_path / "t", "9", hoodie__parquet__small__file__limit="0")
     keys = [(f"k{i:04}", f"p{i % 5}") for i in range(1000)]
@@ -80,7 +80,9 @@ def test_many_slices_of_many_partitions_in_random_turns(spark: SparkSession, tmp
 
 
 @pytest.mark.parametrize("kind", ["MERGE_ON_READ", "COPY_ON_WRITE"])
-def test_the_bucket_index_on_spark(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+def test_with_a_bucket_index_each_partition_has_one_file_group_for_each_bucket(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
     options = {
         "hoodie__table__type": kind,
         "hoodie__write__table__version": "9",

@@ -1,6 +1,6 @@
 """A job with Spark dies at one of its changes to a table with all indexes. The next run repairs table and indexes.
 
-By default the tests stop the jobs at a few of the changes (``FAIL_EVERY``), and with ``TEST_DEPTH=all`` at every third.
+By default the tests stop the jobs at a few changes (``FAIL_EVERY``), and with ``TEST_DEPTH=all`` at every third change.
 """
 
 import shutil
@@ -75,7 +75,7 @@ Start = Callable[[str, str], TableUnderTest]
 
 @pytest.fixture(scope="module")
 def start(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """A function from a job and a version to a table of two partitions of two files; a clustering also gets a plan."""
+    """``start(job, version)`` is a table with two partitions of two files, and with a plan for a clustering job."""
 
     @cache
     def made(is_planned: bool, version: str) -> TableUnderTest:

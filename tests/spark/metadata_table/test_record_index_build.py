@@ -39,7 +39,7 @@ FEW_GROUPS = {
 
 @pytest.fixture(params=cases(["6", "9"], ["9"]))
 def table(spark: SparkSession, tmp_path: Path, request: pytest.FixtureRequest) -> TableUnderTest:
-    """Three partitions, rows that were updated, and a file group for each partition."""
+    """A table with three partitions of one file group each; some rows were updated."""
     table = TableUnderTest(spark, tmp_path / "t", hoodie__write__table__version=request.param)
     table.write([(f"key-{n}-ä", 1, "xyz"[n % 3], float(n)) for n in range(60)])
     table.write([(f"key-{n}-ä", 2, "xyz"[n % 3], -float(n)) for n in range(50, 80)])

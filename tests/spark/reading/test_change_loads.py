@@ -76,7 +76,7 @@ def test_a_window_without_rows_advances_the_position(spark: SparkSession, tmp_pa
     assert target.rows() == expected(source)
 
 
-def test_two_sources_have_positions_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+def test_each_chain_has_its_own_position(spark: SparkSession, tmp_path: Path) -> None:
     one, two = new_log_table(tmp_path / "s1", 9), new_log_table(tmp_path / "s2", 6)
     target = new_log_table(tmp_path / "t", 9)
     one.write([("a", 1, "p0", "a1")])
@@ -101,7 +101,7 @@ def test_a_window_can_be_read_again(spark: SparkSession, tmp_path: Path) -> None
 def test_overlapping_loads_write_each_change_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A load that has read the position and the changes continues after other loads and writes of the source."""
+    """After a load has read the position and changes, other loads and a write to the source run; then it continues."""
     source, target = new_log_table(tmp_path / "s", 9), new_log_table(tmp_path / "t", 9)
     source.write([("a", 1, "p0", "a1"), ("b", 1, "p0", "b1")])
     load(spark, source, target)
@@ -122,7 +122,7 @@ def test_overlapping_loads_write_each_change_once(
 
 
 @pytest.mark.parametrize("table_type", cases(["COPY_ON_WRITE", "MERGE_ON_READ"], ["MERGE_ON_READ"]))
-def test_loads_that_crash_anywhere_lose_and_double_nothing(
+def test_loads_that_crash_at_random_neither_lose_nor_double_changes(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table_type: str
 ) -> None:
     source = new_log_table(tmp_path / "s", 9, hoodie__table__type=table_type)
@@ -152,7 +152,7 @@ def test_loads_that_crash_anywhere_lose_and_double_nothing(
         ({"dry_run": True}, "is a dry run"),
     ],
 )
-def test_other_requests_are_refused(
+def test_inserts_dry_runs_and_chains_without_a_name_are_refused(
     spark: SparkSession, tmp_path: Path, fields: dict[str, Any], words: str
 ) -> None:
     from hudi_table_services.errors import InvalidRequestError

@@ -54,7 +54,9 @@ def expected(
 
 
 @KINDS
-def test_all_kinds_of_reads(spark: SparkSession, tmp_path: Path, version: int, table_type: str) -> None:
+def test_each_kind_of_read_returns_the_rows_of_a_read_in_this_process(
+    spark: SparkSession, tmp_path: Path, version: int, table_type: str
+) -> None:
     table = new_table(tmp_path / "t", version, table_type)
     first = table.timeline_store.load().completed_writes[0]
     path = str(table.base_path)
@@ -71,7 +73,9 @@ def test_all_kinds_of_reads(spark: SparkSession, tmp_path: Path, version: int, t
     assert len(rows_of(read_table(spark, path))) == 7
 
 
-def test_columns_and_filters(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_read_returns_the_selected_columns_of_the_filtered_rows(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     table = new_table(tmp_path / "t", 9, "MERGE_ON_READ")
     frame = read_table(
         spark, str(table.base_path), columns=["v", "k"], filters=[("ts", "=", 2), ("p", "=", "p1")]
@@ -142,7 +146,9 @@ def test_changes_contain_deleted_rows_with_their_last_values(
 
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
-def test_values_of_all_types(spark: SparkSession, tmp_path: Path, table_type: str) -> None:
+def test_a_frame_has_the_values_and_types_of_all_columns(
+    spark: SparkSession, tmp_path: Path, table_type: str
+) -> None:
     from judges.engine import Engine
 
     schema = ALL_TYPES.append(LOCAL_TIME)

@@ -1,4 +1,4 @@
-"""Requests whose source is a Hudi table: the request id of a load, its begin, and sources that cannot be continued."""
+"""Requests whose source is a Hudi table: repeated requests, begins of loads, and sources that cannot be continued."""
 
 from pathlib import Path
 from typing import Any
@@ -151,7 +151,9 @@ def test_a_pending_write_of_a_source_of_version_6_ends_the_window(
     assert target.rows() == expected(source)
 
 
-def test_the_first_load_can_begin_late(spark: SparkSession, source: LogTable, target: LogTable) -> None:
+def test_the_first_load_can_begin_after_a_commit(
+    spark: SparkSession, source: LogTable, target: LogTable
+) -> None:
     late = source.newest()[0].visible_from
     source.write([("d", 1, "p1", "d1")])
     for number in range(2):
@@ -159,7 +161,7 @@ def test_the_first_load_can_begin_late(spark: SparkSession, source: LogTable, ta
     assert target.rows() == [("d", 1, "p1", "D1")]
 
 
-def test_each_repeated_read_is_done_although_the_position_stays(
+def test_each_load_from_the_earliest_commit_writes_although_the_position_stays(
     spark: SparkSession, source: LogTable, target: LogTable
 ) -> None:
     load(spark, source, target, "dag/1/load")
@@ -180,7 +182,7 @@ def test_a_begin_after_the_position_is_refused(
         load(spark, source, target, begin=later)
 
 
-def test_a_cleaned_source_names_both_tables_and_can_be_taken_over_as_a_snapshot(
+def test_the_error_about_a_cleaned_source_names_both_tables_and_a_remedy_that_works(
     spark: SparkSession, source: LogTable, target: LogTable
 ) -> None:
     load(spark, source, target)
@@ -205,7 +207,7 @@ def test_a_cleaned_source_names_both_tables_and_can_be_taken_over_as_a_snapshot(
     assert load(spark, source, target).outcome is Outcome.NOTHING_TO_DO
 
 
-def test_a_target_of_two_sources_is_not_replaced_by_one(
+def test_a_target_of_two_sources_cannot_be_overwritten_from_one_source(
     spark: SparkSession, source: LogTable, target: LogTable, tmp_path: Path
 ) -> None:
     other = new_log_table(tmp_path / "other", 6)
@@ -217,7 +219,7 @@ def test_a_target_of_two_sources_is_not_replaced_by_one(
     assert target.rows() == sorted(expected(source) + expected(other))
 
 
-def test_an_undone_commit_of_the_source_is_refused(
+def test_a_load_is_refused_if_the_source_has_undone_a_loaded_commit(
     spark: SparkSession, source: LogTable, target: LogTable
 ) -> None:
     source.write([("b", 2, "p0", "b2")])
@@ -280,9 +282,7 @@ def test_a_query_may_aggregate_other_rows(spark: SparkSession, source: LogTable,
     assert target.rows() == source.rows()
 
 
-def test_the_checks_before_spark_find_nothing_wrong_with_a_load_that_is_due(
-    source: LogTable, target: LogTable
-) -> None:
+def test_the_checks_before_spark_accept_a_load_of_new_commits(source: LogTable, target: LogTable) -> None:
     request = request_of(source, target)
     assert request.source is not None
     assert check_load(request, request.source) is None

@@ -31,7 +31,9 @@ def test_load_reads_the_latest_state(spark: SparkSession, table: LogTable) -> No
     assert sorted(row["v"] for row in frame.collect()) == ["v1", "v2", "v3", "v4", "v5", "w0"]
 
 
-def test_options_have_the_names_of_hudi(spark: SparkSession, table: LogTable) -> None:
+def test_options_of_hudi_are_accepted_and_unknown_options_are_refused(
+    spark: SparkSession, table: LogTable
+) -> None:
     first, _second = table.timeline_store.load().completed_writes
     reader = spark.read.format(FORMAT)
     assert (
@@ -66,7 +68,7 @@ def test_a_sql_view_shows_later_writes_when_it_is_created_again(spark: SparkSess
     assert spark.sql(count).collect()[0][0] == 4
 
 
-def test_filters_of_a_view_select_rows(spark: SparkSession, table: LogTable) -> None:
+def test_the_option_filters_selects_rows(spark: SparkSession, table: LogTable) -> None:
     frame = spark.read.format(FORMAT).option("filters", '[["p", "=", "p0"], ["ts", "<", 2]]')
     assert sorted(row["k"] for row in frame.load(str(table.base_path)).collect()) == ["k2", "k4"]
     with pytest.raises(PySparkException, match="is not a list of filters in JSON"):

@@ -35,7 +35,8 @@ def read_all(
         try:
             query.awaitTermination()
         except StreamingQueryException as error:
-            # Spark waits only ten seconds for the Python process that plans the batches; then no batch has begun.
+            # Spark waits only ten seconds for the Python process that plans the batches. If this process is too slow,
+            # no batch has begun, so the query can start again.
             if NO_PROCESS not in str(error) or attempt == ATTEMPTS - 1:
                 raise
         else:
@@ -52,7 +53,7 @@ def collector(found: list[Rows]) -> Work:
 
 
 @pytest.mark.parametrize("table_type", cases(["COPY_ON_WRITE", "MERGE_ON_READ"], ["MERGE_ON_READ"]))
-def test_a_stream_has_limits_and_continues_from_its_checkpoint(
+def test_a_batch_has_a_limit_of_commits_and_a_stream_continues_from_its_checkpoint(
     spark: SparkSession, tmp_path: Path, table_type: str
 ) -> None:
     register_data_source(spark)
@@ -72,7 +73,7 @@ def test_a_stream_has_limits_and_continues_from_its_checkpoint(
     assert found == []
 
 
-def test_a_stream_begins_after_a_commit(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_can_begin_after_a_given_commit(spark: SparkSession, tmp_path: Path) -> None:
     register_data_source(spark)
     table = new_log_table(tmp_path / "t", 9)
     table.write([("a", 1, "p0", "a1")])
@@ -86,7 +87,7 @@ def test_a_stream_begins_after_a_commit(spark: SparkSession, tmp_path: Path) -> 
     assert found == [[("b", "b1")], [("d", "d1")]]
 
 
-def test_a_query_that_dies_after_the_commit_of_a_batch_writes_it_once(
+def test_a_query_that_dies_after_the_commit_of_a_batch_writes_the_batch_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     register_data_source(spark)

@@ -105,7 +105,9 @@ def test_nanoseconds_inside_a_struct_are_refused_with_advice(spark: SparkSession
         write(spark, tmp_path, SourceSpec(path=str(tmp_path / "rows.parquet")))
 
 
-def test_columns_that_are_read_without_spark_are_those_of_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_columns_that_are_read_without_spark_have_the_types_that_spark_gives(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     columns = {
         "flag": pa.array([True]),
         **{f"i{size}": pa.array([1], getattr(pa, f"int{size}")()) for size in (8, 16, 32, 64)},
@@ -226,7 +228,7 @@ def times(folder: Path, count: int) -> SourceSpec:
 
 @pytest.mark.parametrize("column", ["at", "day"])
 @pytest.mark.parametrize("version", cases(["6", "9"], ["6"]))
-def test_a_unit_of_time_partitions_a_table(
+def test_a_table_can_be_partitioned_by_a_unit_of_time(
     spark: SparkSession, tmp_path: Path, column: str, version: str
 ) -> None:
     options = {"hoodie.write.table.version": version}
@@ -247,7 +249,7 @@ def test_almost_as_many_partitions_as_rows_give_a_warning(spark: SparkSession, t
     assert any("The 20 rows have 20 different partitions" in each for each in result.warnings)
 
 
-def test_a_dry_run_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_dry_run_creates_no_file_and_no_folder(spark: SparkSession, tmp_path: Path) -> None:
     write(spark, tmp_path, times(tmp_path, 3), dry_run=True)
     assert not (tmp_path / "t").exists()
     write(spark, tmp_path, times(tmp_path, 3))

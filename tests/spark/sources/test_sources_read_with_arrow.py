@@ -74,7 +74,7 @@ def test_arrow_and_spark_give_the_same_rows(
     assert reader_in(messages) == "The tasks read the source with Arrow: 2 files"
     by_spark = write(spark, tmp_path / "spark", SourceSpec(path=path, options={"mergeSchema": "true"}))
     assert reader_in(messages) == "Spark reads the source: the request has options of the reader."
-    assert repr(by_arrow) == repr(by_spark)  # NaN is not equal to NaN
+    assert repr(by_arrow) == repr(by_spark)  # as text, because NaN is not equal to NaN
     assert [row["id"] for row in by_arrow] == list(range(6))
 
 
@@ -89,7 +89,7 @@ def with_query(folder: Path) -> SourceSpec:
 
 
 def with_another_type(folder: Path) -> SourceSpec:
-    """Two files. Spark reads the bytes of the second file as integers."""
+    """Two files, whose ids have the types int32 and int8. Spark reads all ids as integers."""
     rows = ROWS.select(["id", "part"])
     (folder / "in").mkdir()
     for name, part, kind in (("a", rows.slice(0, 3), pa.int32()), ("b", rows.slice(3), pa.int8())):
@@ -124,7 +124,7 @@ def test_spark_reads_all_other_sources(
     assert not list((tmp_path / "t" / ".hoodie").rglob("*.arrow")), "staged files remain"
 
 
-def test_a_damaged_file_is_reported_as_by_spark(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_damaged_file_is_an_error_and_creates_no_table(spark: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     pq.write_table(ROWS, path)
     content = path.read_bytes()

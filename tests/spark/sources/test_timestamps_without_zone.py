@@ -1,4 +1,4 @@
-"""Rows of a Parquet file of pandas or pyarrow, whose timestamps have no time zone."""
+"""Loads of Parquet files from pandas or pyarrow that contain timestamps without a time zone."""
 
 import datetime
 from collections.abc import Iterator

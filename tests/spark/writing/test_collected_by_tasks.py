@@ -58,7 +58,7 @@ def keys_in(storage: Storage, path: str) -> set[str]:
 
 
 def from_footer(storage: Storage, statistics: FileStatistics) -> FileStatistics:
-    """Statistics of the columns with a record, read from the file. None of its columns has NaN."""
+    """Statistics of `COLUMNS`, read from the footer of the file. No column of the file contains NaN."""
     with open_base_file(storage, f"p/{statistics.file_name}") as file:
         return file_statistics("p", statistics.file_name, file.metadata, (), columns=COLUMNS)
 
@@ -72,7 +72,7 @@ def changes_of(storage: Storage, *found: StagedKeys | None) -> tuple[dict[str, s
 
 
 def changed_slice(job: WriteJob, base: WrittenFileGroup) -> WriteTask:
-    """A task that updates and deletes rows of the file group, of which some are too old, and inserts rows."""
+    """A task that updates and deletes rows of the file group, and inserts rows. Some of its changes are too old."""
     rows = 300
     kinds = np.arange(rows, dtype=np.int8) % 3
     hits = pa.array(np.arange(rows, dtype=np.int64))
@@ -126,14 +126,14 @@ def test_a_merge_returns_new_keys_and_deleted_keys(tmp_path: Path) -> None:
     assert written.statistics == from_footer(job.storage, written.statistics)
 
 
-def test_a_task_collects_nothing_that_the_job_does_not_want(tmp_path: Path) -> None:
+def test_by_default_a_task_collects_neither_statistics_nor_keys(tmp_path: Path) -> None:
     job = write_job(str(tmp_path), FIRST)
     written = write_file_group(job, insert_task(job, 1))
     assert (written.statistics, written.keys) == (None, None)
     assert list(job.storage.list_files(FOLDER)) == []
 
 
-def test_an_update_in_place_has_no_keys(tmp_path: Path) -> None:
+def test_an_update_in_place_stages_no_keys(tmp_path: Path) -> None:
     first = write_job(str(tmp_path), FIRST)
     base = write_file_group(first, insert_task(first, 1))
     job = collecting_job(tmp_path, SECOND)
@@ -174,7 +174,7 @@ def write_one(job: WriteJob, partition: str, file_id: str, keys: list[str]) -> B
 def test_a_key_with_duplicates_in_other_partitions_has_the_place_of_the_row_that_stays(
     tmp_path: Path, loses: bool
 ) -> None:
-    """The batch writes two keys into partition `b`: `twice`, which both partitions contain, and `moves` from `a`."""
+    """The batch writes two keys into partition `b`. Both partitions contain `twice`; only `a` contains `moves`."""
     first = write_job(str(tmp_path), FIRST)
     targets = (
         write_one(first, "a", "f-a", ["twice", "moves", "stays"]),

@@ -1,4 +1,4 @@
-"""The storage fails once, at one of the calls of a job with Spark. Readers see old or new rows; the next run completes.
+"""The storage fails at one call of a job with Spark. Readers see old or new rows; the next run completes the job.
 
 ``TEST_DEPTH=all`` tries every call (twelve minutes). By default each test tries every ``FAIL_EVERY``-th call, and the
 tests begin with different calls. Only calls in the driver fail, because Spark's tasks use other storage objects.
@@ -64,7 +64,7 @@ Start = Callable[[str, str], TableUnderTest]
 
 @pytest.fixture(scope="module")
 def start(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Start:
-    """A function from a job and a version to a table of two partitions of two files; a clustering also gets a plan."""
+    """``start(job, version)`` is a table with two partitions of two files, and with a plan for a clustering job."""
 
     @cache
     def made(is_planned: bool, version: str) -> TableUnderTest:

@@ -62,7 +62,7 @@ def test_a_record_index_works_from_the_first_write_on(
     table = new_table(spark, tmp_path / "t", version)
     assert table.write(rows(0, 9, 1), options=WITH_INDEX).warnings == ()
     assert partitions(table) == DEFAULTS[version] | {RECORD_INDEX}
-    # Rows whose partition changes stay in their partition.
+    # Stored rows stay in their partition, although the batch names another one.
     moved = [(key, 2, "c", value) for key, _, _, value in rows(6, 12, 2)]
     result = table.write(moved, options=INDEX)
     assert result.warnings == ()

@@ -1,4 +1,4 @@
-"""Writes with a partitioned record index give the rows that SIMPLE gives, and the index has exactly these rows."""
+"""Writes give the same rows with a partitioned record index as with SIMPLE. The index has exactly these rows."""
 
 import random
 from collections import defaultdict
@@ -123,7 +123,9 @@ def test_only_files_that_the_index_names_are_searched(
     assert "Looked up 4 keys in 2 base files (indexes and footers ruled out 2): 2 were found" in caplog.text
 
 
-def test_the_index_follows_a_deleted_partition_a_clustering_and_new_rows(table: TableUnderTest) -> None:
+def test_the_index_equals_the_rows_after_a_deleted_partition_a_clustering_and_new_rows(
+    table: TableUnderTest,
+) -> None:
     table.write([], "delete_partition", options={"hoodie.datasource.write.partitions.to.delete": "x"})
     assert {path for path, _ in indexed(table)[0]} == {"y"}
     table.schedule()

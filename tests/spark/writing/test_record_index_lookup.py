@@ -124,7 +124,7 @@ def test_a_row_whose_partition_changed_stays_where_it_is_by_default(table: Table
     assert len([row for row in table.rows() if row[0] == key_of(0)]) == 1
 
 
-def test_keys_of_replaced_file_groups_are_new_keys(table: TableUnderTest) -> None:
+def test_a_key_of_a_replaced_file_group_is_inserted_as_a_new_key(table: TableUnderTest) -> None:
     table.write([("only", 1, "x", 1.0)], "insert_overwrite")
     result = table.write([(key_of(0), 2, "x", 2.0), ("only", 2, "x", 2.0)], options=INDEX)
     assert (result.rows.updated, result.rows.inserted) == (1, 1)

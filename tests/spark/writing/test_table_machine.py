@@ -18,7 +18,7 @@ TO_DELETE = "hoodie.datasource.write.partitions.to.delete"
 
 
 class TableMachine(RuleBasedStateMachine):
-    """A table and the dictionary of its expected rows. A key always has the same partition."""
+    """A table and the dictionary of its expected rows. Each key always belongs to the same partition."""
 
     def __init__(self, spark: SparkSession, folder: Path, numbers: "itertools.count[int]") -> None:
         super().__init__()

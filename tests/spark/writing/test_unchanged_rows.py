@@ -141,6 +141,6 @@ def test_of_several_rows_with_one_key_the_last_one_decides(spark: SparkSession, 
     assert prices[4] == 2.0
 
 
-def test_other_operations_refuse_the_setting(spark: SparkSession, table: Path) -> None:
+def test_an_insert_refuses_the_setting(spark: SparkSession, table: Path) -> None:
     with pytest.raises(InvalidRequestError, match="insert does not look for unchanged rows"):
         write(spark, table, [row(1)], operation="insert")

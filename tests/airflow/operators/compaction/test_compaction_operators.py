@@ -162,7 +162,7 @@ def test_a_retry_executes_the_plan_of_the_earlier_try(table: WrittenTable, run: 
     assert run(CompactionOperator, ignore_trigger=True)["instants"] == [plan]
 
 
-def test_a_false_report_fails(table: WrittenTable, run: Run) -> None:
+def test_a_result_that_contradicts_the_timeline_fails(table: WrittenTable, run: Run) -> None:
     (plan,) = run(ScheduleCompactionOperator, ignore_trigger=True)["instants"]
     claim = f"""
 from hudi_table_services.contract.compaction.compaction import CompactionPlanReport, CompactionReport

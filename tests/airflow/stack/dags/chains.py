@@ -34,7 +34,8 @@ def load(table: str, source: str, **arguments: Any) -> UpsertWithSizingOperator:
 with DAG("chain_follows", schedule=[COMMITTED], catchup=False, max_active_runs=1):
     load("chain_copy", FOLLOWED, source_sql=CONVERTED, record_key="k", partition_by="p")
 
-# In the first DAG, a run fails and is retried while another run loads the same changes. In the second DAG, it waits.
+# While a run loads changes, another run that loads the same changes fails and is retried in the first DAG, and waits in
+# the second DAG.
 for name, turns in (("chain_retries", {}), ("chain_turns", {"take_turns": True})):
     with days(name):
         load(

@@ -32,7 +32,7 @@ def load(table: str, sql: str = ROWS, **arguments: Any) -> UpsertWithSizingOpera
         record_key="k",
         partition_by="day",
         hudi_options=OPTIMISTIC,
-        storage_conn_id="store",  # contains a secret that no file may contain
+        storage_conn_id="store",  # a connection with a secret that no file may contain
         **arguments,
     )
 
