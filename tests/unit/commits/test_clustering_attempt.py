@@ -1,4 +1,4 @@
-"""Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
+"""Executions of a clustering plan: readers never see rows twice, even if other jobs change the instant."""
 
 import time
 from collections.abc import Callable

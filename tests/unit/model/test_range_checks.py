@@ -46,7 +46,9 @@ def test_no_value_of_an_excluded_range_fulfils_the_condition(type_name: str, dat
     ],
     ids=str,
 )
-def test_ranges_exclude_what_they_can(predicate: ColumnPredicate, values: list[Any]) -> None:
+def test_a_range_excludes_a_condition_that_none_of_its_values_fulfils(
+    predicate: ColumnPredicate, values: list[Any]
+) -> None:
     assert excludes(predicate, range_of(values))
 
 

@@ -175,7 +175,7 @@ def test_the_result_document_can_be_read_back(table: SmallTable, catalog: Memory
         ({"table_properties": "a"}, "the line 'a' is not of the form key=value"),
     ],
 )
-def test_a_wrong_option_is_refused_by_name(
+def test_the_error_names_a_wrong_option(
     table: SmallTable, catalog: MemoryCatalog, options: dict[str, str], message: str
 ) -> None:
     commit(table, "oslo")

@@ -71,7 +71,7 @@ def prepared(name: str, version: TableVersion) -> WrittenTable:
 
 
 def snapshot_rows(table: WrittenTable) -> list[tuple[str, int]]:
-    """Rows that a snapshot query returns: those of a compaction of a copy of the table."""
+    """Rows that a snapshot query returns. This function compacts a copy of the table and reads its base files."""
     copy = MemoryStorage(new_storage().name)
     for stored in table.storage.list_files():
         if not stored.path.startswith((".hoodie/.heartbeat", ".hoodie/lock")):

@@ -144,7 +144,7 @@ def test_differences_are_not_compared_while_a_clean_deletes_files(version: Table
 
 
 @EACH_VERSION
-def test_commits_that_a_writer_kept_from_the_metadata_table_are_found(version: TableVersion) -> None:
+def test_commits_that_a_writer_did_not_add_to_the_metadata_table_are_found(version: TableVersion) -> None:
     table = golden(version)
     own = table.metadata_table()
     last = [i for i in own.timeline.completed if i.action is Action.DELTA_COMMIT][-1].requested_time

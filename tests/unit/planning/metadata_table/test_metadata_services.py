@@ -106,7 +106,7 @@ def test_a_pending_delta_commit_of_the_metadata_table_prevents_compaction(versio
 
 
 @pytest.mark.parametrize(("pending_at", "runs"), [(5, False), (19, False), (20, True)])
-def test_in_version_6_an_instant_pending_up_to_the_last_delta_commit_prevents_compaction(
+def test_in_version_6_a_pending_instant_prevents_compaction_unless_it_is_later_than_the_last_delta_commit(
     pending_at: int, runs: bool
 ) -> None:
     pending = at(pending_at, Action.REPLACE_COMMIT, done=False)

@@ -1,4 +1,4 @@
-"""A listing from a damaged or contradicting metadata table is refused, or it is right. It is never wrong."""
+"""A listing from a damaged or contradictory metadata table is either refused or correct."""
 
 import random
 from collections.abc import Iterator, Mapping
