@@ -210,7 +210,7 @@ def test_a_job_refuses_its_request_document_as_result_path(
     assert document.read_bytes() == before
 
 
-def test_the_request_of_an_operator_is_checked_as_well(
+def test_the_result_path_in_the_request_of_an_operator_is_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "rows.parquet"

@@ -253,7 +253,7 @@ def test_a_heartbeat_is_marked_as_ended_only_under_the_lock(planned: Planned) ->
 def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
     planned: Planned, lose: Callable[[Planned, ClusteringAttempt], None]
 ) -> None:
-    """The attempt does not wait for the lock a second time, because the other attempt may hold the lock for long."""
+    """The attempt does not wait for the lock again, because the other attempt may hold the lock for a long time."""
     lock = CountedLock(planned.table.storage)
 
     def execute() -> None:

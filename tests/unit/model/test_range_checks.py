@@ -58,7 +58,7 @@ def test_bounds_without_a_count_of_nan_do_not_exclude_greater_numbers() -> None:
     assert excludes(greater, range_of([0.0, 1.0], knows_nan=True))
 
 
-def test_unknown_counts_of_nulls_exclude_nothing_about_nulls() -> None:
+def test_an_unknown_count_of_nulls_excludes_no_condition_about_nulls() -> None:
     from dataclasses import replace
 
     unknown = replace(range_of([1, 4]), null_count=None)

@@ -209,7 +209,7 @@ def test_a_write_that_ignores_the_lock_is_noticed() -> None:
     assert read_table_config(storage).metadata_partitions == ()
 
 
-def test_an_index_that_cannot_be_built_must_be_dropped_first() -> None:
+def test_an_index_that_cannot_be_built_must_be_dropped_before_a_build() -> None:
     storage = table_with_statistics(TableVersion.V9)
     build(storage)
     listed = ",".join([*read_table_config(storage).metadata_partitions, "secondary_index_names"])

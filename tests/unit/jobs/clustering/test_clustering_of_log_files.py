@@ -137,7 +137,7 @@ def test_a_clustering_merges_every_case_as_a_compaction_does(each: HudiTable) ->
 
 
 @VERSIONS
-def test_a_group_whose_rows_are_all_deleted_is_replaced_by_nothing(version: TableVersion) -> None:
+def test_a_group_whose_rows_are_all_deleted_is_replaced_by_no_file_group(version: TableVersion) -> None:
     table = WrittenTable(new_storage(), version)
     table.insert({NORTH: [a_row("a", 1)], SOUTH: [a_row("c", 1)]})
     table.insert({NORTH2: [a_row("b", 1)]})

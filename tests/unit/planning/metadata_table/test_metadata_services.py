@@ -91,7 +91,7 @@ def test_compaction_begins_with_ten_delta_commits_since_the_last_one(version: Ta
 
 
 @OLD_AND_NEW
-def test_a_pending_compaction_is_finished_first(version: TableVersion) -> None:
+def test_a_pending_compaction_is_finished_before_a_new_one_begins(version: TableVersion) -> None:
     pending = at(15, Action.COMPACTION, done=False)
     decision = decided(version, [at(10), pending])
     assert decision.instant_time == time(15)

@@ -1,4 +1,4 @@
-"""File groups whose rows commits changed, also through clusterings that move rows."""
+"""The file groups that may contain rows that commits changed, before or after clusterings move these rows."""
 
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableType

@@ -353,7 +353,7 @@ def test_log_files_beyond_the_limit_are_refused(
         list(reader.records())
 
 
-def test_slices_and_counted_instants_can_be_given(table: SmallMetadataTable) -> None:
+def test_a_caller_can_pass_slices_and_counted_instants(table: SmallMetadataTable) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("a", {"two": 2}))))
     opened, known = table.open(), table.reader().slices
     reader = MetadataPartition(opened, "files", slices=known, counted=frozenset())

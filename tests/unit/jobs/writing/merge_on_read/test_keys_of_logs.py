@@ -66,7 +66,7 @@ def test_an_update_goes_only_to_the_row_that_exists_if_the_key_was_deleted_and_i
     assert [row for row in table.rows() if row[0] == "k0"] == [("k0", 2, "a", "changed")]
 
 
-def test_an_insert_that_drops_existing_rows_knows_which_rows_log_files_have_deleted(table: LogTable) -> None:
+def test_an_insert_that_drops_existing_keys_adds_keys_that_log_files_have_deleted(table: LogTable) -> None:
     table.write([("k0", 0, "a", None), ("g", 0, "b", None)], "delete")
     before = table.rows()
     options = {"hoodie.datasource.insert.dup.policy": "drop"}

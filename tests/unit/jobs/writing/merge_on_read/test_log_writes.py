@@ -170,7 +170,7 @@ def test_a_late_update_is_logged_and_loses_when_it_is_read(table: LogTable) -> N
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_inserts_do_not_look_up_keys_and_write_base_files(table: LogTable, operation: str) -> None:
+def test_inserts_write_base_files_without_a_lookup_of_keys(table: LogTable, operation: str) -> None:
     result = table.write([("k0", 2, "a", "twice")], operation)
     assert (result.action, result.rows.inserted) == ("deltacommit", 1)
     assert not any(s.log_files for s in table.slices())

@@ -188,7 +188,7 @@ def test_a_write_repeats_with_another_name_when_a_compaction_was_scheduled(
     assert table.leftovers() == set()
 
 
-def test_a_second_write_of_the_same_slice_repeats_on_top_of_the_first(table: LogTable) -> None:
+def test_a_second_write_of_the_same_slice_is_repeated_on_top_of_the_first(table: LogTable) -> None:
     other = LogTable(table.base_path, {**table.options, **NO_RETRY})
     acted: list[str] = []
 
