@@ -189,7 +189,7 @@ def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) 
 
 
 @VERSIONS
-def test_files_of_hudi_that_executes_the_same_plan_again_are_kept(planned: Planned) -> None:
+def test_files_of_a_second_execution_by_hudi_are_kept(planned: Planned) -> None:
     """Hudi rolls the inflight plan back and starts it again, before a task of this attempt writes its file."""
     store = planned.table.timeline_store
 

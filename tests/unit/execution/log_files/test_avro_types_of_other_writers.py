@@ -1,4 +1,4 @@
-"""Avro blocks of other writers: their types are read, or refused by name."""
+"""Avro blocks of other writers: their types are read, or refused with an error that names the column."""
 
 import datetime
 import json

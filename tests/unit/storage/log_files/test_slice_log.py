@@ -34,7 +34,7 @@ def rollback(instant: str, target: str) -> bytes:
 
 
 class Slice:
-    """A slice of which the tests write the log files."""
+    """A slice whose log files the tests write."""
 
     def __init__(self, *completed: str, has_own_log_instants: bool = False) -> None:
         self.storage = MemoryStorage(uuid4().hex)

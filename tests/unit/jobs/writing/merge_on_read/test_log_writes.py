@@ -89,7 +89,7 @@ def test_the_inflight_file_names_the_changed_slices(table: LogTable) -> None:
     assert (changed.prev_commit, changed.num_update_writes) == (slices[changed.file_id], 1)
 
 
-def test_a_delete_is_unconditional(table: LogTable) -> None:
+def test_a_delete_operation_writes_unconditional_deletes(table: LogTable) -> None:
     result = table.write([("k0", 0, "a", None), ("none", 0, "a", None)], "delete")
     assert (result.rows.deleted, result.rows.unmatched_deletes) == (1, 1)
     ((record,),) = table.deletes(table.slice_of("a"))
