@@ -21,7 +21,7 @@ ENTRIES = 300
 
 
 def entries() -> list[tuple[str, bytes]]:
-    """Keys that differ early or late, so that HBase shortens some of the keys in its index."""
+    """Some neighbouring keys differ in their first characters, so that HBase shortens their keys in its index."""
     keys = ((n, f"{'abc'[n % 3] * (n % 5)}key-{n * 7919 % 100003:06d}") for n in range(ENTRIES))
     return sorted((key, b"value %d" % n) for n, key in keys)
 

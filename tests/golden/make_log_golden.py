@@ -11,10 +11,11 @@ that Hudi returns at the end. The tables:
 - `updates`: updates in Avro blocks and in Parquet blocks, deletes, rows with `_hoodie_is_deleted`, and a write that is
   rolled back;
 - `compacted_logs`: two log compactions, of which the second one replaces the result of the first one;
-- `ordered_by_<column>`: one row with `_hoodie_is_deleted`; the ordering column has another type in each table.
+- `ordered_by_<column>`: one row with `_hoodie_is_deleted`; each of these tables has an ordering column of
+  a different type.
   Release 1.2.0 fails to write such a row if the ordering column is a date.
 
-Of tables of the last kind, the archive has only the log files and the rows of each write. Release 1.2.0 writes
+For tables of the last kind, the archive contains only the log files and the rows of each write. Release 1.2.0 writes
 deletes of version 8 and of version 9 with the same code, so version 8 has only the first two tables.
 """
 
@@ -214,7 +215,7 @@ def make(spark: SparkSession, base: Path, version: int, kept: tarfile.TarFile) -
         try:
             ordered(table, column)
         except Exception as error:
-            # Hudi cannot write some ordering values. The tests name their types.
+            # Hudi cannot write ordering values of some types. The tests list these types.
             print(str(error)[:2000], flush=True)
             continue
         table.keep(kept, [".*.log.*"], whole=False)

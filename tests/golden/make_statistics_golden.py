@@ -6,7 +6,7 @@
 
 The outcome is ``v<table version>/column_statistics.tar.xz``: the data files of a table, what its metadata table says
 about them (``metadata_table/``), the completed commits (``timeline/``) and the index definitions (``index.json``). The
-table has three inserts: into north and south, another file group in north, and rows with NaN in east.
+table has three inserts: into north and south, into a new file group of north, and into east (rows with NaN).
 """
 
 import argparse

@@ -7,7 +7,7 @@
 The outcome is ``v<table version>/<table>.tar.xz`` for three tables. ``copy_on_write`` has all indexes and is made by
 the recipe of `make_metadata_golden.py`. ``merge_on_read`` has log files, a compaction, a deleted partition and a clean.
 ``restored`` is restored to a savepoint, and then written again. An archive contains the folder ``.hoodie`` of the
-table without checksums and folders that readers do not need, the metadata file of each partition, and
+table (without checksums, and without folders that readers do not need), the metadata file of each partition, and
 ``expected.json`` with the data files and, for ``copy_on_write``, the rows.
 """
 

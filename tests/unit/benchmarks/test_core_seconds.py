@@ -93,7 +93,7 @@ def test_the_table_has_a_row_for_each_step_and_a_column_for_each_system() -> Non
     assert len(lines) == 2 + len(Step) - 1 + 2
 
 
-def test_stacks_for_other_viewers_have_milliseconds() -> None:
+def test_stacks_for_other_viewers_are_counted_in_milliseconds() -> None:
     lines = collapsed(weigh(STACKS, TIMES)).splitlines()
     assert "JVM;Task.run;Reader.read 4000" in lines
     assert sum(int(line.rpartition(" ")[2]) for line in lines) == 11_000
@@ -185,7 +185,7 @@ def test_the_page_gets_the_tables_and_pictures_of_a_whole_run(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("scale", "correct", "message"), [(0.1, True, "scale 0.1"), (1.0, False, "first_insert of ours")]
 )
-def test_small_and_wrong_runs_do_not_get_into_the_page(
+def test_runs_of_small_scale_or_with_wrong_results_are_not_written_to_the_page(
     tmp_path: Path, scale: float, correct: bool, message: str
 ) -> None:
     page = page_in(tmp_path)

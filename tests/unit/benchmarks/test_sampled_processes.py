@@ -63,7 +63,7 @@ def test_a_session_without_sampler_has_no_additional_settings() -> None:
     assert session_settings("profiler.jar")["spark.driver.extraClassPath"] == "profiler.jar"
 
 
-def test_a_job_is_the_same_after_its_way_through_the_command_line() -> None:
+def test_a_job_is_unchanged_after_encoding_and_decoding() -> None:
     job = Job(
         system="ours",
         scenario="first_insert",

@@ -180,7 +180,7 @@ def test_every_script_refuses_a_file_as_table(
 
 
 @pytest.mark.parametrize("name", ["file/r.json", "link/r.json", "/proc/x/r.json"])
-def test_a_folder_that_cannot_be_made_is_found_before_the_job_begins(
+def test_a_result_path_whose_folder_cannot_be_created_is_refused_before_the_job_begins(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").write_text("keep", encoding="utf-8")
@@ -198,7 +198,9 @@ def test_a_device_is_refused() -> None:
         cli._result_document(request)
 
 
-def test_a_request_document_is_no_result_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_job_refuses_its_request_document_as_result_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     document = tmp_path / "request.json"
     document.write_text(
         TABLE_HEALTH.request_type(base_path="/t", result_path=str(document)).to_json(), encoding="utf-8"
@@ -208,7 +210,7 @@ def test_a_request_document_is_no_result_document(tmp_path: Path, capsys: pytest
     assert document.read_bytes() == before
 
 
-def test_the_request_of_an_operator_is_checked_as_well(
+def test_the_result_path_in_the_request_of_an_operator_is_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     source = tmp_path / "rows.parquet"

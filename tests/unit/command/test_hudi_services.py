@@ -326,7 +326,7 @@ def test_a_missing_package_is_reported_in_one_sentence(tmp_path: Path) -> None:
     )
 
 
-def test_the_parser_of_all_commands_reads_what_the_single_parsers_read() -> None:
+def test_the_parser_of_all_commands_accepts_the_arguments_of_a_single_command() -> None:
     given = whole_parser().parse_args(["clean", "/t", "--preview"])
     assert (given.table, given.preview) == ("/t", True)
 

@@ -97,7 +97,7 @@ def test_a_long_preview_has_at_most_about_ten_lines_and_counts_the_rest() -> Non
     assert len(text.splitlines()) <= 12
 
 
-def test_a_compaction_that_its_trigger_prevents_names_the_trigger_once() -> None:
+def test_the_summary_of_a_compaction_that_is_not_due_names_the_trigger_once() -> None:
     trigger = "2 delta commits since the first delta commit 2026, fewer than 5"
     report = CompactionReport(trigger=trigger)
     text = shown(job_summary(result_of(report, Outcome.NOTHING_TO_DO, reason=trigger), "compact"))
@@ -255,7 +255,7 @@ def test_a_write_without_changes_counts_the_unchanged_rows() -> None:
     assert "60 unchanged" in shown(job_summary(result, "upsert"))
 
 
-def test_the_title_names_an_operation_other_than_the_command() -> None:
+def test_the_title_names_the_operation_if_it_differs_from_the_command() -> None:
     result = result_of(None, operation="bulk_insert")
     assert job_summary(result, "upsert").title.startswith("upsert (bulk_insert) of ")
 

@@ -138,7 +138,7 @@ def record(message: str, level: int = logging.INFO, progress: JobProgress | None
     return made
 
 
-def test_the_bar_shows_the_progress_of_a_phase_and_warnings_stay(console: Console) -> None:
+def test_the_bar_shows_the_progress_of_a_phase_and_warnings_stay_visible(console: Console) -> None:
     log = TerminalLog(console)
     with log.progress_bar("cluster"):
         log.handle(record("loading the table"))
@@ -197,7 +197,9 @@ def test_stderr_is_restored_while_another_program_still_writes() -> None:
         ("java.lang.OutOfMemoryError: Java heap space", False),
     ],
 )
-def test_only_lines_of_every_start_and_repeated_errors_are_hidden(line: str, is_hidden: bool) -> None:
+def test_only_repeated_errors_and_lines_that_spark_writes_at_every_start_are_hidden(
+    line: str, is_hidden: bool
+) -> None:
     assert is_needless_line(line) is is_hidden
 
 

@@ -17,7 +17,7 @@ LIMIT_S = 20
 
 
 def run(folder: Path, *arguments: str, java_home: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run a command with a wrong JAVA_HOME, or without. A start of Spark would fail with the exit code 70."""
+    """Run a command with a wrong JAVA_HOME or without JAVA_HOME. A start of Spark would fail with exit code 70."""
     without_java = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     if java_home:
         without_java["JAVA_HOME"] = str(folder / "no java")

@@ -115,7 +115,7 @@ def test_an_archival_between_the_snapshot_and_the_start_of_the_write_is_a_confli
 
 
 def archived_by_hudi(history: History, slow: Instant) -> None:
-    """Archive all commits before the newest one, and the write `slow`, as if it had been completed."""
+    """Archive all commits before the newest one. Archive `slow` too, as if this write had been completed."""
     history.commits(1, LATER)
     store = history.table.timeline_store
     for instant in store.load().completed_writes[:-1]:

@@ -173,7 +173,7 @@ class Comparison:
             raise FileGroupConflictError("The key is there already.")
 
 
-def test_the_check_no_duplicate_new_key_requests_a_comparison_and_compares_nothing(table: SmallTable) -> None:
+def test_the_check_no_duplicate_new_key_only_requests_a_comparison(table: SmallTable) -> None:
     comparison = Comparison()
     now = after(table, lambda: table.commit(GROUP))
     with pytest.raises(ComparisonNeeded) as needed:

@@ -1,4 +1,4 @@
-"""Executions of a clustering plan without rows: readers never see rows twice, even if other jobs change the instant."""
+"""Executions of a clustering plan: readers never see rows twice, even if other jobs change the instant."""
 
 import time
 from collections.abc import Callable
@@ -189,7 +189,7 @@ def test_files_of_another_execution_of_the_same_plan_are_kept(planned: Planned) 
 
 
 @VERSIONS
-def test_files_of_hudi_that_executes_the_same_plan_again_are_kept(planned: Planned) -> None:
+def test_files_of_a_second_execution_by_hudi_are_kept(planned: Planned) -> None:
     """Hudi rolls the inflight plan back and starts it again, before a task of this attempt writes its file."""
     store = planned.table.timeline_store
 
@@ -253,7 +253,7 @@ def test_a_heartbeat_is_marked_as_ended_only_under_the_lock(planned: Planned) ->
 def test_an_attempt_that_lost_its_plan_only_stops_its_heartbeat(
     planned: Planned, lose: Callable[[Planned, ClusteringAttempt], None]
 ) -> None:
-    """The attempt does not wait for the lock a second time, because the other attempt may hold the lock for long."""
+    """The attempt does not wait for the lock again, because the other attempt may hold the lock for a long time."""
     lock = CountedLock(planned.table.storage)
 
     def execute() -> None:

@@ -42,7 +42,7 @@ def test_a_job_that_did_not_wait_reports_almost_no_waiting_time() -> None:
     assert history.archive().timings_s[LOCK_WAIT] < HELD_S / 2
 
 
-def test_the_time_of_a_wait_that_did_not_get_the_lock_is_added() -> None:
+def test_the_reported_time_includes_a_wait_that_did_not_get_the_lock() -> None:
     history, watch = History(), Stopwatch()
     two_retries = LockOptions(retries=2, retry_wait_ms=50, client_retries=0)
     lock = MeasuredLock(FileSystemLock(history.storage, two_retries), watch)

@@ -82,7 +82,9 @@ def test_tables_of_hudi_have_the_same_records_after_all_services(version: TableV
 
 @BY_VERSION
 @pytest.mark.parametrize("name", NAMES)
-def test_a_record_names_its_own_file_after_a_compaction(version: TableVersion, name: str) -> None:
+def test_after_a_compaction_a_record_names_the_base_file_that_contains_it(
+    version: TableVersion, name: str
+) -> None:
     table = whole_table(version, name)
     access = TableAccess(storage=table.storage, clock=ticking(LATER), config=table.config)
     run_services(access, None, settings=eager())
@@ -226,7 +228,7 @@ def test_the_compaction_of_a_new_table_is_not_in_the_future() -> None:
 
 
 def after_compactions(version: TableVersion, rounds: int) -> tuple[GrowingMetadataTable, list[str]]:
-    """A table with compactions after each second commit; and the instants of the cleans."""
+    """Return a table whose services ran after each of its commits, and the times of the cleans."""
     table, cleans = GrowingMetadataTable.new(version), []
     for number in range(4 * rounds):
         table.commit(some_changes(number))

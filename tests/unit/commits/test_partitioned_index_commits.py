@@ -164,7 +164,7 @@ def test_a_partition_with_files_but_without_file_groups_is_an_error(table: Small
     assert sorted(stored.path for stored in table.storage.list_files(METADATA_TABLE)) == before
 
 
-def test_file_groups_of_the_other_kind_are_an_error(table: SmallMetadataTable) -> None:
+def test_a_commit_for_the_other_kind_of_record_index_is_an_error(table: SmallMetadataTable) -> None:
     commit(table, T1, {"a": KEYS})
     reader = StagedKeysReader(table.storage, [])
     whole = KeyChangesOfGroups(reader=reader, instant_millis=1)

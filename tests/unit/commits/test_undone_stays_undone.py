@@ -130,7 +130,7 @@ def test_a_commit_is_not_undone_if_another_writer_updated_its_files(version: Tab
 
 
 @VERSIONS
-def test_a_restore_also_undoes_writes_that_began_while_it_was_pending(version: TableVersion) -> None:
+def test_a_restore_undoes_writes_that_began_while_the_restore_was_pending(version: TableVersion) -> None:
     """Hudi's writers ignore a pending restore; they may update files of commits that the restore is going to undo."""
     table = a_table(version)
     saved = save_commit(table, table.commit(A))

@@ -65,7 +65,7 @@ def test_every_field_of_the_class_is_in_the_document() -> None:
     assert set(written["source"]) == set(SourceSpec.__slots__)
 
 
-def test_the_source_can_have_settings_of_an_object_store_of_its_own() -> None:
+def test_the_source_can_have_its_own_object_store_settings() -> None:
     source = SourceSpec(table="s3://other/t", storage_options={"aws_secret_access_key": "hunter2"})
     request = UpsertRequest(base_path="/t", request_id="r", source=source)
     assert UpsertRequest.from_json(request.to_json()) == request

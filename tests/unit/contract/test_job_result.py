@@ -160,7 +160,7 @@ def test_files_are_counted_by_size() -> None:
         ),
     ],
 )
-def test_the_start_of_spark_and_the_wait_for_the_lock_are_no_work(
+def test_the_start_of_spark_and_the_wait_for_the_lock_do_not_count_as_work(
     timings: dict[str, float], text: str
 ) -> None:
     result = JobResult(request_id="r", outcome=Outcome.COMPLETED, timings_s=timings)

@@ -1,4 +1,4 @@
-"""An interrupted run of the test groups goes on with the groups that have not passed with the same commit."""
+"""An interrupted run of the test groups continues with the groups that have not yet passed with the same commit."""
 
 import importlib.util
 import json

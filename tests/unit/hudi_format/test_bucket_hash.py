@@ -97,7 +97,7 @@ def test_keys_that_name_fields_are_hashed_by_the_values_of_the_hash_fields(
 
 
 @given(st.lists(LETTERS), st.sampled_from([BOTH, BOTH[:1], BOTH[1:]]))
-def test_every_text_has_the_bucket_that_its_parsers_agree_on(
+def test_a_key_has_the_bucket_that_all_parsers_find_or_is_ambiguous(
     keys: list[str], parsers: tuple[KeyParser, ...]
 ) -> None:
     rule = BucketHash(bucket_count=7, hash_fields=("a", "b"), parsers=parsers)

@@ -49,7 +49,7 @@ def test_a_write_that_replaces_nothing_has_exactly_hudis_profile(version: TableV
     assert replaced_by_profile(profile()) == {}
 
 
-def test_a_profile_in_the_form_of_a_completed_instant_is_decoded_as_well() -> None:
+def test_a_profile_in_the_form_of_a_completed_instant_is_decoded() -> None:
     stored = profile(REPLACED)
     decoded = decode_commit_metadata(encode_commit_metadata(stored, TableVersion.V6))
     assert replaced_by_profile(decoded) == REPLACED

@@ -1,4 +1,4 @@
-"""The begin of a load of changes: a position that does not fit the source or the target is refused. Needs no Spark."""
+"""The start of a load of changes, without Spark: a position that does not fit the source or target is refused."""
 
 import shutil
 from pathlib import Path
@@ -135,11 +135,11 @@ def test_another_source_of_the_same_chain_is_refused(tmp_path: Path, archived: b
         ("s3://lake/a", "s3://lake/b", False),
     ],
 )
-def test_paths_of_the_same_location(one: str, other: str, same: bool) -> None:
+def test_different_paths_of_the_same_location_are_recognized(one: str, other: str, same: bool) -> None:
     assert is_same_location(one, other) is same
 
 
-def test_a_table_is_no_source_of_its_own_load(tmp_path: Path) -> None:
+def test_a_table_cannot_be_the_source_of_its_own_load(tmp_path: Path) -> None:
     table = table_at(tmp_path / "t")
     table.write([("a", 1, "p0", "1")])
     with pytest.raises(InvalidRequestError, match="cannot be the source of its own load"):
@@ -273,7 +273,9 @@ def test_a_load_ends_the_load_of_another_caller_whose_writer_died(tmp_path: Path
     assert target.timeline_store.load().pending == ()
 
 
-def test_of_two_loads_from_one_position_one_commits_even_if_their_begins_differ(tmp_path: Path) -> None:
+def test_of_two_loads_from_one_position_one_commits_even_if_their_begin_options_differ(
+    tmp_path: Path,
+) -> None:
     source, target = table_at(tmp_path / "s"), table_at(tmp_path / "d", 6)
     source.write([("a", 1, "p0", "1")])
     target.write([("a", 1, "p0", "1")], options=at("c", position(source)))

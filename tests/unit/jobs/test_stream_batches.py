@@ -1,4 +1,4 @@
-"""`upsert_batches` writes each micro-batch once; a new checkpoint starts anew."""
+"""`upsert_batches` writes each micro-batch of a checkpoint once, and writes the batches of a new checkpoint again."""
 
 from pathlib import Path
 from typing import Any

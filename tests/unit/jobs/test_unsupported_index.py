@@ -1,4 +1,4 @@
-"""Jobs that do not change an index run beside an index that this project cannot update; see docs/metadata-table.md."""
+"""Jobs accept an index that this project cannot update if they do not change it; see docs/metadata-table.md."""
 
 import pytest
 

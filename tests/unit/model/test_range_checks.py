@@ -46,7 +46,9 @@ def test_no_value_of_an_excluded_range_fulfils_the_condition(type_name: str, dat
     ],
     ids=str,
 )
-def test_ranges_exclude_what_they_can(predicate: ColumnPredicate, values: list[Any]) -> None:
+def test_a_range_excludes_a_condition_that_none_of_its_values_fulfils(
+    predicate: ColumnPredicate, values: list[Any]
+) -> None:
     assert excludes(predicate, range_of(values))
 
 
@@ -56,7 +58,7 @@ def test_bounds_without_a_count_of_nan_do_not_exclude_greater_numbers() -> None:
     assert excludes(greater, range_of([0.0, 1.0], knows_nan=True))
 
 
-def test_unknown_counts_of_nulls_exclude_nothing_about_nulls() -> None:
+def test_an_unknown_count_of_nulls_excludes_no_condition_about_nulls() -> None:
     from dataclasses import replace
 
     unknown = replace(range_of([1, 4]), null_count=None)

@@ -14,7 +14,7 @@ def test_without_options_the_latest_state_is_read() -> None:
     assert read_request({}).query == TableQuery()
 
 
-def test_all_options() -> None:
+def test_all_options_become_fields_of_the_query() -> None:
     options = {
         **INCREMENTAL,
         "hoodie.datasource.read.end.instanttime": "20260101000000000",
@@ -83,7 +83,7 @@ def test_defaults_of_unsupported_options_are_accepted() -> None:
     assert read_request(defaults) == read_request({})
 
 
-def test_the_older_name_of_the_query_type() -> None:
+def test_the_older_name_of_the_query_type_is_accepted() -> None:
     query = read_request({"hoodie.datasource.view.type": "read_optimized"}).query
     assert query.query_type is QueryType.READ_OPTIMIZED
 

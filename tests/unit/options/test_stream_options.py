@@ -22,7 +22,7 @@ def test_without_options_a_stream_begins_with_the_first_commit_and_has_no_limits
     assert request.holes is HolesPolicy.BLOCK
 
 
-def test_all_options() -> None:
+def test_all_options_become_fields_of_the_request() -> None:
     request = stream_request({START: "latest", COMMITS: "3", BYTES: "1000", HOLES: "FAIL"})
     assert request.start == "latest"
     assert request.limits == BatchLimits(commits=3, size_bytes=1000)

@@ -209,7 +209,7 @@ def outcome_of_write(
 
 
 @CASES
-def test_outcome_of_our_write_after_another_action_on_its_file_group(
+def test_our_write_has_the_listed_outcome_after_another_action_on_its_file_group(
     table: SmallTable,
     other: Callable[[SmallTable], None],
     simple: str,
@@ -225,7 +225,7 @@ def test_outcome_of_our_write_after_another_action_on_its_file_group(
 
 
 @CASES
-def test_outcome_of_our_write_after_another_action_on_another_file_group(
+def test_our_write_commits_after_another_action_on_another_file_group_unless_a_commit_was_undone(
     table: SmallTable,
     other: Callable[[SmallTable], None],
     simple: str,
@@ -242,7 +242,7 @@ def test_outcome_of_our_write_after_another_action_on_another_file_group(
 
 
 @CASES
-def test_outcome_of_our_clustering_after_another_action(
+def test_our_clustering_has_the_listed_outcome_after_another_action(
     table: SmallTable,
     other: Callable[[SmallTable], None],
     simple: str,

@@ -67,7 +67,7 @@ def test_limits_apply_unless_spark_wants_all_commits() -> None:
     assert reader.reportLatestOffset() == {"commitTime": last}
 
 
-def test_spark_gets_the_limit_that_it_knows() -> None:
+def test_spark_gets_only_the_limit_of_bytes() -> None:
     table = a_table(TableVersion.V9)
     assert reader_of(table).getDefaultReadLimit() == ReadAllAvailable()
     both = {COMMITS.replace(".", "__"): "1", BYTES.replace(".", "__"): "7"}

@@ -104,13 +104,13 @@ def test_log_files_avoid_the_rewrite_of_base_files() -> None:
     assert logged.requests == rewritten.requests
 
 
-def test_a_load_that_searches_and_changes_nothing_takes_no_time_for_it() -> None:
+def test_a_load_that_searches_no_file_group_needs_no_time_to_find_rows() -> None:
     load = replace(LOAD, update_share=0.0, groups_changed=0, groups_searched=0)
     assert on(10, load).phase("find rows").seconds == 0
     assert on(10, load).phase("write files").core_s == pytest.approx(100 * (100_000 / 500_000 + 0.11))
 
 
-def test_cores_are_worth_adding_until_the_driver_and_the_longest_task_decide() -> None:
+def test_cores_are_worth_adding_until_the_driver_and_the_longest_task_determine_the_duration() -> None:
     cores = cores_worth_adding(COSTS, CLUSTER, LOAD)
     assert on(cores // 2).seconds / on(cores).seconds >= 1.5
     assert on(cores).seconds / on(2 * cores).seconds < 1.5

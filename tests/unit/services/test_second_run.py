@@ -41,7 +41,7 @@ def test_the_log_says_what_a_second_run_does_unless_the_request_has_an_id_or_wri
         ("bulk_insert", "none", "a second run inserts the rows again, and adds duplicates."),
     ],
 )
-def test_the_log_speaks_of_duplicates_only_if_the_operation_adds_them(
+def test_the_log_mentions_duplicates_only_if_the_operation_adds_them(
     caplog: pytest.LogCaptureFixture, operation: str, policy: str, expected: str
 ) -> None:
     assert expected in logged(caplog, operation, options={"hoodie.datasource.insert.dup.policy": policy})

@@ -41,7 +41,7 @@ def late_delta_commit(version: TableVersion) -> tuple[LoggedTable, Instant]:
 
 
 def archived(table: LoggedTable, count: int = 4) -> None:
-    """Archive the oldest writes, by default all of the file group `A`, as Hudi does. Ours keeps the late one."""
+    """Archive the oldest writes, by default all of file group `A`, as Hudi does. Our archival keeps the late one."""
     store = table.timeline_store
     leaving = store.load().completed_writes[:count]
     entries = [
@@ -75,7 +75,9 @@ def test_rows_of_an_archived_delta_commit_that_completed_after_a_compaction_stay
 
 
 @VERSIONS
-def test_a_clean_keeps_the_log_file_of_such_a_delta_commit(version: TableVersion) -> None:
+def test_a_clean_keeps_the_log_file_of_an_archived_delta_commit_that_completed_after_a_compaction(
+    version: TableVersion,
+) -> None:
     table, late = late_delta_commit(version)
     before = table.seen()
     archived(table)
@@ -97,7 +99,7 @@ def test_an_archive_that_cannot_be_read_is_an_error_and_no_lost_row(version: Tab
 
 
 @VERSIONS
-def test_statistics_of_partitions_count_such_a_log_file_as_live_when_the_compaction_completes(
+def test_statistics_of_partitions_count_the_log_file_of_an_archived_delta_commit_as_live(
     version: TableVersion,
 ) -> None:
     table = a_logged_table(version)

@@ -1,4 +1,4 @@
-"""A log file that is shorter than its commit recorded is an error, also if the rest looks complete to every reader."""
+"""A log file that is shorter than its commit recorded is an error, even if the rest looks complete to every reader."""
 
 from collections import Counter
 

@@ -217,7 +217,7 @@ def test_archival_of_an_instant_during_loading_is_not_an_error(table: SmallTable
     assert snapshot.timeline.completed_writes == (newest,)
 
 
-# Log files: services read merge-on-read tables, but do not write them yet.
+# Log files of merge-on-read tables.
 
 
 def add_log(table: SmallTable, file_id: str, instant_time: str, version: int = 1) -> str:

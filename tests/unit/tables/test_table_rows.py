@@ -34,7 +34,7 @@ def test_a_snapshot_query_merges_log_files_and_a_read_optimized_query_ignores_th
 
 
 @VERSIONS
-def test_rows_of_log_files_beside_a_pending_compaction(version: TableVersion) -> None:
+def test_rows_of_log_files_are_read_beside_a_pending_compaction(version: TableVersion) -> None:
     table = a_table(version)
     schedule(table.storage, table.clock)
     table.log({NORTH: [a_row("a", 8)]})

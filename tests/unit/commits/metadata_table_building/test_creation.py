@@ -156,7 +156,7 @@ KEYS: dict[str, tuple[dict[str, str], set[str], set[str]]] = {
 
 @VERSIONS
 @pytest.mark.parametrize("case", KEYS)
-def test_the_keys_of_hudi_choose_the_indexes_of_a_new_table(version: TableVersion, case: str) -> None:
+def test_hudis_options_choose_the_indexes_of_a_new_table(version: TableVersion, case: str) -> None:
     keys, in_version_6, later = KEYS[case]
     table = new_table(version)
     create(table, keys)
@@ -174,7 +174,7 @@ def test_an_empty_record_index_has_the_smallest_number_of_file_groups(version: T
 
 
 @VERSIONS
-def test_the_keys_of_hudi_set_the_numbers_of_file_groups(version: TableVersion) -> None:
+def test_hudis_options_set_the_numbers_of_file_groups(version: TableVersion) -> None:
     keys = {
         "index.column.stats.enable": "true",
         "index.bloom.filter.enable": "true",

@@ -61,14 +61,14 @@ def state(storage: Storage) -> dict[str, object]:
 
 
 EVERY = by_depth(13, 1)
-"""Distance between two calls that fail, each in a separate run. Consecutive calls differ little."""
+"""Each run has one failing call. From run to run, the number of this call grows by `EVERY`."""
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("start", list(START))
 @EACH
 def test_the_next_build_completes_a_failed_build(version: TableVersion, start: str, after: bool) -> None:
-    """One call fails in each run. Then every partition that the properties list is complete."""
+    """One call fails in each run. After the failure, each partition is complete if the properties list it."""
     original = table_with_statistics(version)
     first, wanted = START[start], WHOLE[version] if start == "whole" else ADDED[version]
     if first is None:
@@ -209,7 +209,7 @@ def test_a_write_that_ignores_the_lock_is_noticed() -> None:
     assert read_table_config(storage).metadata_partitions == ()
 
 
-def test_an_index_that_cannot_be_built_must_be_dropped_first() -> None:
+def test_an_index_that_cannot_be_built_must_be_dropped_before_a_build() -> None:
     storage = table_with_statistics(TableVersion.V9)
     build(storage)
     listed = ",".join([*read_table_config(storage).metadata_partitions, "secondary_index_names"])

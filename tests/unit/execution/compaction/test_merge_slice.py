@@ -1,4 +1,4 @@
-"""A task of a compaction merges exactly one slice: rows as real Hudi returns them, facts, memory, earlier files."""
+"""A compaction task merges one slice as real Hudi does, within its memory, and reuses files of earlier attempts."""
 
 from dataclasses import replace
 
@@ -74,7 +74,7 @@ def test_a_slice_with_every_case_is_merged_as_hudi_merges_it(each: HudiTable) ->
     assert found == expected
 
 
-def test_the_golden_cases_have_all_rules() -> None:
+def test_the_golden_cases_cover_the_merge_rules() -> None:
     assert len({repr(each.rule) for each in every_table()}) > 8
     assert len(hudi_tables("merge_cases.json")) == 19
 
@@ -150,7 +150,7 @@ def test_a_slice_whose_rows_are_all_deleted_becomes_an_empty_file(version: Table
     assert (written.stat.num_writes, written.stat.num_deletes) == (0, 1)
 
 
-def test_the_file_of_an_earlier_attempt_is_used_if_its_record_fits() -> None:
+def test_the_file_of_an_earlier_attempt_is_reused_if_its_record_fits_the_task() -> None:
     table = a_table()
     first = compact_slice(job_of(table.storage), a_task(table))
     again = compact_slice(job_of(table.storage), a_task(table))
@@ -160,7 +160,7 @@ def test_the_file_of_an_earlier_attempt_is_used_if_its_record_fits() -> None:
 @pytest.mark.parametrize(
     "damage", ["missing", "truncated", "garbage", "no record", "other rule", "other log"]
 )
-def test_the_file_of_an_earlier_attempt_is_not_used_if(damage: str) -> None:
+def test_a_missing_damaged_or_unsuitable_file_of_an_earlier_attempt_is_not_reused(damage: str) -> None:
     table = a_table()
     job, task = job_of(table.storage), a_task(table)
     first = compact_slice(job, task)
@@ -194,7 +194,7 @@ def test_a_task_of_an_attempt_that_lost_the_plan_leaves_no_file() -> None:
     assert {stored.path for stored in table.storage.list_files()} == before
 
 
-def test_a_delete_with_an_ordering_value_of_another_type_is_refused_by_its_file() -> None:
+def test_the_error_about_a_delete_with_an_ordering_value_of_another_type_names_its_file() -> None:
     table = WrittenTable(
         new_storage(),
         more_properties={

@@ -1,4 +1,4 @@
-"""Avro blocks: rows are read as written, like the Avro library reads them."""
+"""Avro blocks: rows are read as they were written, with the same result as the Avro library."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Avro blocks of other writers: their types are read, or refused by name."""
+"""Avro blocks of other writers: their types are read, or refused with an error that names the column."""
 
 import datetime
 import json
@@ -109,7 +109,7 @@ def test_a_named_type_can_be_used_again() -> None:
         {"type": "fixed", "name": "f", "size": 2**40},
     ],
 )
-def test_types_that_cannot_be_read_are_refused_by_name(avro_type: Any) -> None:
+def test_the_error_about_a_type_that_cannot_be_read_names_the_column(avro_type: Any) -> None:
     schema = {
         "type": "record",
         "name": "r",

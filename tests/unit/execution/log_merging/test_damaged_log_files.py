@@ -1,7 +1,7 @@
 """A damaged log file is an error that names the file, or its readers get the rows that readers of Hudi get.
 
-Hudi skips only blocks that a dying writer left incomplete: an incomplete block at the end of a file. Blocks have no
-checksum, so a changed byte inside a value is not found by any reader. But no record disappears without an error or a
+A merge skips a block only if the block is incomplete and at the end of its file, as a dying writer leaves it. Blocks
+have no checksum, so no reader finds a changed byte inside a value. But no record disappears without an error or a
 report.
 """
 
@@ -52,7 +52,7 @@ def a_slice(version: TableVersion, as_parquet: bool) -> DamagedSlice:
 
 
 def read_or_refuse(damaged: DamagedSlice, number: int, data: bytes) -> Merged | None:
-    """The rows; None if a reader refuses the file by its name."""
+    """The rows; None if a reader refuses the file with an error that names it."""
     path, _ = damaged.files[number]
     return merged_or_refused(lambda: damaged.read(number, data), path)
 
@@ -170,7 +170,7 @@ def test_a_wrong_length_is_refused_or_reported(version: TableVersion, as_parquet
             if found is None:
                 continue
             assert_nothing_is_lost(whole, found, (name, place, wrong), has_separate_records=not as_parquet)
-            # A footer has no meaning for readers. A too large size of the last block looks as if its end was lost.
+            # Readers ignore footers. If the size of the last block is too large, the end of the block seems lost.
             assert name == "number of footers" or found.skipped, (name, place, wrong)
 
 

@@ -59,7 +59,7 @@ def test_a_merge_gives_the_rows_of_the_snapshot_of_hudi(each: HudiTable, budget:
 
 @pytest.mark.parametrize("each", TABLES, ids=name_of)
 def test_the_snapshot_of_hudi_is_the_same_before_and_after_a_compaction(each: HudiTable) -> None:
-    """So a merge, which equals the snapshot, also equals a compaction of Hudi, except where Hudi contradicts itself."""
+    """A merge equals the snapshot. So a merge also equals a compaction of Hudi, unless Hudi contradicts itself."""
     differing = {key for key in each.cases if each.snapshot[key] != each.compacted[key]}
     if each.name != CONTRADICTION:
         assert differing == set()
@@ -74,7 +74,7 @@ def test_the_snapshot_of_hudi_is_the_same_before_and_after_a_compaction(each: Hu
     [each for each in hudi_tables("merge_cases.json") if each.version is TableVersion.V9],
     ids=name_of,
 )
-def test_a_marked_row_in_a_data_block_deletes_as_a_record_of_a_delete_block_does(each: HudiTable) -> None:
+def test_a_marked_row_in_a_data_block_has_the_effect_of_a_delete_block(each: HudiTable) -> None:
     """Keys whose delete follows an unconditional delete are an exception (`_deletes_after_delete`).
 
     Only the cases of long logs have such keys.

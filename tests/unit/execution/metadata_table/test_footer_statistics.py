@@ -83,7 +83,7 @@ def test_row_groups_are_summed_up() -> None:
     assert many.total_uncompressed_bytes == sum(chunk.total_uncompressed_size for chunk in chunks)
 
 
-def test_a_column_of_nulls_has_no_bounds_and_no_unknown_statistic() -> None:
+def test_the_statistics_of_a_column_of_nulls_are_known_but_have_no_bounds() -> None:
     for column in (pa.nulls(2, pa.string()), pa.nulls(2, pa.float64())):
         found = range_of(column, frozenset())
         assert (found.min_value, found.max_value, found.null_count, found.has_nan) == (None, None, 2, False)

@@ -1,4 +1,4 @@
-"""Keys that tasks stage come back as changes of the file groups of the record index."""
+"""Keys that tasks stage are read back as changes of the file groups of the record index."""
 
 import pickle
 from uuid import uuid4
@@ -41,7 +41,7 @@ def group_id(name: str) -> FileGroupId:
 def stage(
     storage: Storage, name: str, new: list[list[str]], deleted: list[list[str]], group_count: int = 3
 ) -> list[StagedKeys]:
-    """Stage new and deleted keys as a task does, and return what the task returns; without keys, the list is empty.
+    """Stage new and deleted keys as a task does. Returns the task's description of them; without keys, an empty list.
 
     Each inner list of keys becomes a chunk of one column.
     """
@@ -76,7 +76,7 @@ def joined(reader: StagedKeysReader, group_count: int) -> tuple[dict[str, str], 
     st.integers(1, 4),
     st.sampled_from([0, 900, 1 << 20]),
 )
-def test_staged_keys_come_back_in_the_file_groups_of_the_index(
+def test_staged_keys_are_read_back_for_each_file_group_of_the_index(
     tasks: list[tuple[list[list[str]], list[list[str]]]], staged_count: int, group_count: int, cached: int
 ) -> None:
     storage = MemoryStorage(uuid4().hex)

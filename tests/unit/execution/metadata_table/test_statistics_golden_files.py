@@ -109,7 +109,9 @@ def test_the_statistics_of_partitions_are_those_of_hudi(version: TableVersion) -
 
 
 @EACH
-def test_a_column_with_nan_ends_at_infinity_where_hudi_stores_zero(version: TableVersion) -> None:
+def test_the_upper_bound_of_a_column_with_nan_is_infinity_instead_of_hudis_zero(
+    version: TableVersion,
+) -> None:
     table = statistics_table(version)
     newest = list(table.commits)[-1]
     (file,) = statistics_of(table, newest)

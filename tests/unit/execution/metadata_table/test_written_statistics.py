@@ -199,7 +199,7 @@ def test_only_the_wanted_columns_that_the_file_has_are_collected() -> None:
 
 
 @pytest.mark.parametrize("length", [4096, 4097])
-def test_bounds_of_strings_are_known_up_to_and_beyond_the_limit_of_the_footer(length: int) -> None:
+def test_bounds_of_strings_are_known_even_beyond_the_size_limit_of_the_footer(length: int) -> None:
     column = pa.array(["b", None, "c" * length])
     found = only_range([numbered(3, name=column), numbered(2, name=pa.array(["a", "d"]))])
     assert (found.min_value, found.max_value, found.null_count) == ("a", "d", 1)

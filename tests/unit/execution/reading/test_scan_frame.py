@@ -54,7 +54,7 @@ def test_a_frame_has_the_rows_of_a_read(table: LogTable) -> None:
         assert found == values(read(table.storage, options), *NAMES), options
 
 
-def test_columns_and_filters_of_a_frame(table: LogTable) -> None:
+def test_a_frame_has_the_wanted_columns_of_the_rows_that_fulfil_the_filters(table: LogTable) -> None:
     found = rows_by_session(table, columns=["v", "k"], filters=[("ts", "=", 2), ("p", "=", "p1")])
     assert found == [{"v": "w1", "k": "k1"}]
     assert rows_by_session(table, columns=["k"], filters=[("p", "=", "none")]) == []
@@ -62,7 +62,7 @@ def test_columns_and_filters_of_a_frame(table: LogTable) -> None:
     assert "the partition path excludes p > 'p0'" in plan
 
 
-def test_windows_follow_each_other(table: LogTable) -> None:
+def test_consecutive_windows_return_each_change_once(table: LogTable) -> None:
     begin, seen = "earliest", []
     for number in range(3):
         changes: Any = open_read(DriverSession(), str(table.base_path), window(begin))  # type: ignore[arg-type]

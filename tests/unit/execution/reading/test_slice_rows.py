@@ -1,4 +1,4 @@
-"""Rows of slices without log files: row groups, columns and conditions; and of files that were deleted."""
+"""Reads of slices without log files: row groups, columns, conditions, and the error about a deleted file."""
 
 from typing import Any
 
@@ -134,7 +134,7 @@ def test_a_read_returns_exactly_the_rows_that_fulfil_the_conditions(
     assert [row["n"] for row in rows_of(found)] == expected
 
 
-def test_a_widened_column_is_read_in_its_type_of_today() -> None:
+def test_a_widened_column_is_read_with_its_current_type() -> None:
     storage = new_storage("widened")
     stored(storage, pa.table({"n": pa.array([1, 2], pa.int32()), "c": pa.array([1.5, 2.5], pa.float32())}))
     assert [(row["n"], row["c"]) for row in rows_of(reader(storage, number(Comparison.GREATER, 1)))] == [

@@ -53,7 +53,7 @@ LIST, MAP = (
     ],
     ids=str,
 )
-def test_equal_values(found: pa.DataType, wanted: Any) -> None:
+def test_arrow_and_spark_read_equal_values_of_these_types(found: pa.DataType, wanted: Any) -> None:
     assert reads_alike(found, wanted)
 
 
@@ -82,7 +82,7 @@ def test_equal_values(found: pa.DataType, wanted: Any) -> None:
     ],
     ids=str,
 )
-def test_values_that_may_differ(found: pa.DataType, wanted: Any) -> None:
+def test_arrow_and_spark_may_read_different_values_of_these_types(found: pa.DataType, wanted: Any) -> None:
     assert not reads_alike(found, wanted)
 
 
@@ -95,7 +95,7 @@ def rows_of(found: ArrowFiles, *columns: str) -> list[dict[str, Any]]:
     return [row for task in tasks for batch in found.batches(task, columns) for row in batch.to_pylist()]
 
 
-def test_rows_of_several_files_come_in_the_order_of_the_files(tmp_path: Path) -> None:
+def test_rows_of_several_files_are_in_the_order_of_the_files(tmp_path: Path) -> None:
     for name, first in (("b", 3), ("a", 0)):
         rows = pa.table({"id": [first, first + 1, first + 2], "unused": ["x"] * 3})
         pq.write_table(rows, tmp_path / f"{name}.parquet", row_group_size=2)

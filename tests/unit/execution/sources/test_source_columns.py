@@ -65,7 +65,7 @@ def typed(*columns: tuple[str, DataType]) -> StructType:
     return StructType(tuple(Field(name, data_type) for name, data_type in columns))
 
 
-def test_columns_of_unknown_types_leave_the_other_types(tmp_path: Path) -> None:
+def test_a_column_of_unknown_type_does_not_hide_the_types_of_other_columns(tmp_path: Path) -> None:
     inner = pa.array([{"at": 0}], pa.struct([("at", pa.timestamp("ns"))]))
     pq.write_table(pa.table({"id": [1], "inner": inner, "name": ["a"]}), tmp_path / "a.parquet")
     found = columns(tmp_path / "a.parquet", "parquet")
@@ -130,7 +130,7 @@ def test_csv_columns_are_text_unless_spark_infers_types(tmp_path: Path) -> None:
     )
 
 
-def test_a_long_file_is_read_to_a_whole_line(tmp_path: Path) -> None:
+def test_only_whole_lines_at_the_beginning_of_a_long_file_are_read(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,name\n" + "1,ä\n" * 400_000)
     found = columns(tmp_path / "a.csv", "csv", {"header": "true"})
     assert found is not None

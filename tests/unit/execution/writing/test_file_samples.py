@@ -1,4 +1,4 @@
-"""The base files whose footers are read for the estimate of the record size: few, also in tables of many partitions."""
+"""The base files whose footers are read for the estimate of the record size: few, even with many partitions."""
 
 import io
 from uuid import uuid4

@@ -182,7 +182,7 @@ def test_an_error_about_rows_without_a_key_has_their_number_and_an_example(
     assert ("mode=FAILFAST" in refused.value.hint) is is_all_null
 
 
-def test_a_single_complex_key_can_include_its_name() -> None:
+def test_a_complex_key_of_one_column_can_include_the_column_name() -> None:
     schema, table = StructType((Field("id", LONG),)), pa.table({"id": [7]})
     assert a_generator(schema, "id").record_keys(table).to_pylist() == ["7"]
     assert a_generator(schema, "id", encodes_single_key_name=True).record_keys(table).to_pylist() == ["id:7"]

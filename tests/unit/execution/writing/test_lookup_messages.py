@@ -1,4 +1,4 @@
-"""The log lines about the lookup of record keys, also for a table without base files."""
+"""The log lines about the lookup of record keys, including those for a table without base files."""
 
 import pytest
 

@@ -106,7 +106,7 @@ def test_replaced_pieces_are_never_read_as_other_values(
     refused_or_equal(read_all, bytes(data), read_all(original))
 
 
-def test_a_range_that_comes_back_short_is_an_error() -> None:
+def test_a_range_that_is_read_incompletely_is_an_error() -> None:
     data = file_of(Compression.GZIP)
     reader = HFileReader(lambda offset, length: data[offset : offset + length], len(data), "file")
     reader._read = lambda offset, length: data[offset : offset + length - 1]
@@ -246,14 +246,14 @@ def test_a_block_of_the_index_that_is_too_large_is_not_fetched() -> None:
 
 
 @pytest.mark.parametrize(("place", "value"), [(-1, 2), (-1, 4)])
-def test_other_versions_of_the_format_are_refused_by_number(place: int, value: int) -> None:
+def test_the_error_about_another_version_of_the_format_names_its_number(place: int, value: int) -> None:
     data = bytearray(file_of(Compression.GZIP))
     data[place] = value
     with pytest.raises(UnsupportedTableError, match=f"major version {value}"):
         read_all(bytes(data))
 
 
-def test_other_compressions_are_refused_by_number() -> None:
+def test_the_error_about_another_compression_names_its_number() -> None:
     block = encode_block(BlockType.DATA, cell(b"a", b""), Compression.NONE)
     data = hfile(block, [BlockLocation(0, len(block), b"a")])
     snappy = data[:-TRAILER_BYTES] + data[-TRAILER_BYTES:].replace(b"\x60\x02", b"\x60\x03", 1)

@@ -68,7 +68,7 @@ def without_descriptions(schema: Any) -> Any:
 
 
 @EACH
-def test_every_kind_of_file_and_record_is_there(table: GoldenTable) -> None:
+def test_the_golden_files_have_every_kind_of_file_and_record(table: GoldenTable) -> None:
     found = {record.record_type for _, record in all_records(table)}
     expected = set(RecordType)
     if table.version is TableVersion.V6:

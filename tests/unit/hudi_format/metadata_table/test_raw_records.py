@@ -64,7 +64,7 @@ def test_schemas_without_the_usual_meta_fields_are_recognized(schema: str) -> No
     assert not begins_with_meta_fields(schema)
 
 
-def test_texts_may_have_annotations() -> None:
+def test_the_string_types_of_meta_fields_may_have_annotations() -> None:
     annotated = {"type": "string", "avro.java.string": "String"}
     assert begins_with_meta_fields(changed_field(type=["null", annotated]))
 

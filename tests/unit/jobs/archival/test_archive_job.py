@@ -189,7 +189,7 @@ def test_a_savepoint_stops_archival_until_it_is_deleted(version: TableVersion) -
 
 
 @VERSIONS
-def test_a_replace_commit_is_not_archived_before_the_replaced_files_are_cleaned(
+def test_a_replace_commit_stays_active_until_the_replaced_files_are_cleaned(
     version: TableVersion,
 ) -> None:
     history = History(version)

@@ -134,7 +134,7 @@ def test_a_sync_that_failed_is_completed_by_the_next_one(
     catalog.fails_at = fails_at
     with pytest.raises(CatalogError):
         sync(table, catalog)
-    # Hudi's own sync skips all commits up to this time, so it must not be stored before the partitions.
+    # Hudi's own sync skips all commits up to this time, so the time must not be stored before the partitions.
     found = state(catalog).table
     assert found is None or "last_commit_time_sync" not in found.properties
     catalog.fails_at = 0
@@ -175,7 +175,7 @@ def test_the_result_document_can_be_read_back(table: SmallTable, catalog: Memory
         ({"table_properties": "a"}, "the line 'a' is not of the form key=value"),
     ],
 )
-def test_a_wrong_option_is_refused_by_name(
+def test_the_error_about_a_wrong_option_names_option_or_value(
     table: SmallTable, catalog: MemoryCatalog, options: dict[str, str], message: str
 ) -> None:
     commit(table, "oslo")

@@ -1,4 +1,4 @@
-"""A clean lists folders, not the metadata table: an error there would delete files for good."""
+"""A clean lists folders, because an error in the metadata table would make the clean delete files for good."""
 
 from datetime import datetime, timezone
 
@@ -42,7 +42,7 @@ def request_clean_of_everything(table: ListedTable) -> None:
     store.request(Action.CLEAN, encode_clean_plan(plan))
 
 
-def test_a_pending_clean_deletes_no_visible_file_that_the_metadata_table_does_not_list(
+def test_a_pending_clean_keeps_visible_files_that_are_missing_from_the_metadata_table(
     table: ListedTable,
 ) -> None:
     empty = [all_partitions(*table.partitions), *(files(path, {}) for path in table.partitions)]

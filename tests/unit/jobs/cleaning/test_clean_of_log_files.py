@@ -1,4 +1,4 @@
-"""The clean job on merge-on-read tables: file slices go as a whole, and plans and savepoints keep them."""
+"""The clean job on merge-on-read tables: file slices are deleted as a whole; plans and savepoints keep them."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -40,7 +40,7 @@ def files_of(table: LoggedTable, group: FileGroupId) -> set[str]:
 
 @VERSIONS
 @POLICIES
-def test_a_slice_goes_as_a_whole(version: TableVersion, policy: dict[str, int]) -> None:
+def test_a_slice_is_deleted_as_a_whole(version: TableVersion, policy: dict[str, int]) -> None:
     table = a_logged_table(version)
     table.delta(bases=[A])
     table.delta(logs=[A])
@@ -111,7 +111,7 @@ def test_a_slice_that_a_pending_compaction_needs_stays(version: TableVersion, po
 
 @VERSIONS
 def test_two_versions_are_kept_besides_log_files_after_a_plan(version: TableVersion) -> None:
-    """As in Hudi, the slice of the plan with its phantom slice counts as the newest version."""
+    """As in Hudi, the slice of the plan and the log files after the plan count as one version, the newest one."""
     table = a_logged_table(version)
     slices = []
     for _ in range(3):
@@ -168,7 +168,7 @@ def test_files_of_pending_delta_commits_and_of_the_next_slice_stay(version: Tabl
 
 
 @VERSIONS
-def test_a_dead_delta_commit_is_rolled_back_first(version: TableVersion) -> None:
+def test_a_dead_delta_commit_is_rolled_back_before_the_clean(version: TableVersion) -> None:
     table = a_logged_table(version)
     table.delta(bases=[A])
     table.delta(logs=[A])
@@ -184,7 +184,7 @@ def test_a_dead_delta_commit_is_rolled_back_first(version: TableVersion) -> None
 
 
 @VERSIONS
-def test_replaced_file_groups_go_with_their_log_files(version: TableVersion) -> None:
+def test_replaced_file_groups_are_deleted_with_their_log_files(version: TableVersion) -> None:
     table = a_logged_table(version)
     table.delta(bases=[A], logs=[B])
     table.delta(logs=[A, B])

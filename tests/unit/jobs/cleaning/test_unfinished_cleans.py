@@ -1,4 +1,4 @@
-"""Cleans that crashed, failed in part or met another writer, on tables without rows; and retries of requests."""
+"""Cleans that crashed, failed in part or ran beside another writer; retries of requests. The tables have no rows."""
 
 from datetime import datetime, timedelta, timezone
 
@@ -77,7 +77,7 @@ def a_pending_clean(history: History, *files: str) -> Instant:
 
 
 @VERSIONS
-def test_a_pending_clean_is_completed_first_and_deletes_no_file_that_readers_see(
+def test_the_next_clean_completes_a_pending_clean_and_deletes_no_file_that_readers_see(
     version: TableVersion,
 ) -> None:
     history = History(version)

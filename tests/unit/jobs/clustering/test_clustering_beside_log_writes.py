@@ -93,7 +93,7 @@ def test_a_delta_commit_that_is_still_running_drops_its_group(version: TableVers
 def test_a_delta_commit_that_began_before_the_plan_and_ends_after_it_drops_its_group(
     version: TableVersion,
 ) -> None:
-    """The plan does not know the write, because its profile is written only after the plan."""
+    """The planner cannot see which file groups the write changes, because the write has no profile yet."""
     table = a_table(version)
     requested = table.timeline_store.request(Action.DELTA_COMMIT)
     schedule(table.storage, table.clock)

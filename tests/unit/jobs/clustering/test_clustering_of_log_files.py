@@ -122,7 +122,7 @@ def test_a_table_of_hudi_has_the_rows_that_hudi_returned(version: TableVersion, 
 
 @pytest.mark.parametrize("each", every_table(), ids=str)
 def test_a_clustering_merges_every_case_as_a_compaction_does(each: HudiTable) -> None:
-    """`test_merge_slice` compares the same cases of a compaction with the rows that real Hudi returned."""
+    """`test_merge_slice` compares a compaction of the same cases with the rows that real Hudi returned."""
     compacted, _ = table_of_cases(each)
     clustered, _ = table_of_cases(each)
     settings = delete_settings(each)
@@ -137,7 +137,7 @@ def test_a_clustering_merges_every_case_as_a_compaction_does(each: HudiTable) ->
 
 
 @VERSIONS
-def test_a_group_whose_rows_are_all_deleted_is_replaced_by_nothing(version: TableVersion) -> None:
+def test_a_group_whose_rows_are_all_deleted_is_replaced_by_no_file_group(version: TableVersion) -> None:
     table = WrittenTable(new_storage(), version)
     table.insert({NORTH: [a_row("a", 1)], SOUTH: [a_row("c", 1)]})
     table.insert({NORTH2: [a_row("b", 1)]})
@@ -197,7 +197,7 @@ def test_file_groups_of_a_running_delta_commit_are_left_out(version: TableVersio
     assert ("c", 9) in keys(merged_rows(table.storage))
 
 
-def test_the_size_of_log_files_counts_with_their_weight() -> None:
+def test_the_size_of_a_slice_includes_the_weighted_size_of_its_log_files() -> None:
     table = a_table()
     sizes = {s.file_group_id: s for s in table.snapshot.all_slices}
     base = sizes[NORTH].base_file

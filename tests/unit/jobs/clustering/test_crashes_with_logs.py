@@ -40,7 +40,7 @@ def run_cancel(storage: Storage) -> object:
 
 @dataclass
 class Job:
-    """A job, and a table that gives the job work."""
+    """A job, and a table on which the job has work."""
 
     run: Run
     prepare: Callable[[WrittenTable], object]

@@ -1,4 +1,4 @@
-"""A clustering of file slices with log files keeps the record index and secondary indexes right."""
+"""A clustering of file slices with log files keeps the record index and secondary indexes correct."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_the_indexes_equal_the_rows_after_a_clustering(tmp_path: Path, version: 
     assert_indexes_equal_rows(table)
 
 
-def test_a_record_index_for_each_partition(tmp_path: Path) -> None:
+def test_a_record_index_for_each_partition_equals_the_rows_after_a_clustering(tmp_path: Path) -> None:
     table = a_table_with_logs(tmp_path / "t", 9, is_partitioned=True)
     cluster(table)
     assert_indexes_equal_rows(table)

@@ -1,4 +1,4 @@
-"""A clustering of a merge-on-read table keeps the metadata table in step: lists of files and statistics."""
+"""A clustering of a merge-on-read table keeps the metadata table up to date: lists of files and statistics."""
 
 import pytest
 

@@ -119,7 +119,7 @@ def test_in_version_6_a_plan_is_not_cancelled_beside_a_pending_delta_commit() ->
 
 
 @pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
-def test_later_versions_are_cancelled_beside_later_log_files(version: TableVersion) -> None:
+def test_in_later_versions_a_plan_is_cancelled_beside_later_log_files(version: TableVersion) -> None:
     table = a_table(version)
     time = a_plan(table)
     table.log({NORTH: [a_row("a", 3)]})

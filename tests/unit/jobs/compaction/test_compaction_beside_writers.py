@@ -35,7 +35,7 @@ def keys(table: WrittenTable) -> list[tuple[str, int]]:
 
 
 def all_keys(table: WrittenTable) -> list[tuple[str, int]]:
-    """The rows of a snapshot query: those after another compaction."""
+    """The rows that a snapshot query would return. This function runs another compaction and reads its base files."""
     schedule(table.storage, table.clock)
     execute(table.storage, table.clock)
     return keys(table)
@@ -43,7 +43,7 @@ def all_keys(table: WrittenTable) -> list[tuple[str, int]]:
 
 @dataclass
 class OlderWrite:
-    """A delta commit of Hudi in table version 6 that takes its time before a compaction is scheduled.
+    """A delta commit of Hudi in table version 6 that chooses its instant time before a compaction is scheduled.
 
     Its log file belongs to the slice that the compaction merges.
     """
@@ -105,7 +105,9 @@ def execute_while(table: WrittenTable, act: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize("ends", [False, True])
-def test_in_version_6_an_execution_is_refused_if_an_older_delta_commit_appears_during_it(ends: bool) -> None:
+def test_in_version_6_an_execution_is_refused_if_an_older_delta_commit_appears_during_the_execution(
+    ends: bool,
+) -> None:
     table = a_table()
     older = OlderWrite(table)
     schedule(table.storage, table.clock)
@@ -222,7 +224,7 @@ def test_in_version_6_a_plan_is_written_back_if_a_writer_begins_during_its_cance
     assert all_keys(table) == [("a", 2), ("b", 7)]
 
 
-def test_in_version_6_a_cancellation_by_age_skips_a_plan_that_a_writer_reads_during_it() -> None:
+def test_in_version_6_a_cancellation_by_age_skips_a_plan_if_a_writer_reads_it_at_the_same_time() -> None:
     table = a_table()
     time = schedule(table.storage, table.clock).instant_time or ""
     storage = Beside(table.storage, act=lambda: table.begin({NORTH: ()}), on="delete")

@@ -50,7 +50,7 @@ def run_cancel(storage: Storage) -> object:
 
 @dataclass
 class Job:
-    """A job, and a table that gives the job work."""
+    """A job, and a table on which the job has work."""
 
     run: Run
     prepare: Callable[[WrittenTable], object]
@@ -71,7 +71,7 @@ def prepared(name: str, version: TableVersion) -> WrittenTable:
 
 
 def snapshot_rows(table: WrittenTable) -> list[tuple[str, int]]:
-    """Rows that a snapshot query returns: those of a compaction of a copy of the table."""
+    """Rows that a snapshot query returns. This function compacts a copy of the table and reads its base files."""
     copy = MemoryStorage(new_storage().name)
     for stored in table.storage.list_files():
         if not stored.path.startswith((".hoodie/.heartbeat", ".hoodie/lock")):

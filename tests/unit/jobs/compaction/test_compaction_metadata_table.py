@@ -1,4 +1,4 @@
-"""A compaction keeps the metadata table in step: lists of files and statistics."""
+"""A compaction keeps the metadata table up to date: lists of files and statistics."""
 
 import pytest
 

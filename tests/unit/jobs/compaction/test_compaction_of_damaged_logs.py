@@ -45,7 +45,7 @@ def test_one_failed_slice_does_not_lose_the_work_on_the_others(version: TableVer
     assert leftovers(table) == []
 
 
-def test_a_plan_is_requested_again_if_no_slice_was_finished() -> None:
+def test_a_plan_returns_to_the_requested_state_if_no_slice_was_merged() -> None:
     table = a_table()
     schedule(table.storage, table.clock)
     contents = [damage(table, "south"), damage(table, "north")]
@@ -60,7 +60,7 @@ def test_a_plan_is_requested_again_if_no_slice_was_finished() -> None:
 
 
 def shorten_a_log(table: WrittenTable, *, keeps: int) -> str:
-    """Cut the last log file of `NORTH` in its last block, as a storage that loses the end of a file."""
+    """Cut the last log file of `NORTH` in its last block, as if the storage had lost the end of the file."""
     path = sorted(f.path for f in table.storage.list_files("north") if ".log." in f.path)[-1]
     table.storage.write(path, table.storage.read(path)[:keeps])
     return path

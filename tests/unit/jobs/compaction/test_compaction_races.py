@@ -193,7 +193,7 @@ def test_files_of_hudi_stay_if_hudi_executes_the_plan_again_during_our_execution
     assert len(keys(table)) == 2
 
 
-def test_a_failed_execution_keeps_the_files_of_hudi_that_executes_the_plan_again() -> None:
+def test_a_failed_execution_keeps_the_files_of_a_second_execution_by_hudi() -> None:
     table = a_table()
     hudi = Hudi(table)
 

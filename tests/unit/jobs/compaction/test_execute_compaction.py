@@ -162,7 +162,7 @@ def test_without_a_plan_there_is_nothing_to_execute() -> None:
     )
 
 
-def test_a_plan_that_another_job_executes_is_held() -> None:
+def test_an_execution_is_refused_while_another_job_executes_the_plan() -> None:
     table = a_table()
     time = schedule(table.storage, table.clock).instant_time or ""
     table.storage.write(heartbeat_path(time), b"other/attempt")

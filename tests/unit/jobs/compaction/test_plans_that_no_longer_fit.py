@@ -83,7 +83,7 @@ def test_a_plan_that_does_not_fit_the_table_changes_nothing(
     assert after == before
 
 
-def test_a_write_that_is_undone_during_the_execution_refuses_the_commit() -> None:
+def test_a_write_that_is_undone_during_the_execution_prevents_the_commit() -> None:
     """The undone rows may be part of the new base files."""
     table = a_table()
     schedule(table.storage, table.clock)

@@ -263,7 +263,9 @@ def test_in_version_6_nothing_is_planned_beside_a_delta_commit_that_is_only_requ
 
 
 @pytest.mark.parametrize("version", WITH_OWN_TIMES)
-def test_later_versions_are_planned_beside_a_pending_delta_commit(version: TableVersion) -> None:
+def test_in_later_versions_a_compaction_is_planned_beside_a_pending_delta_commit(
+    version: TableVersion,
+) -> None:
     table = a_table(version)
     pending = table.begin({NORTH: ()})
     scheduled = schedule(table.storage, table.clock)

@@ -63,7 +63,7 @@ def test_a_pending_compaction_shows_its_age_and_its_file_groups(version: TableVe
     assert "Execute the compaction" in finding.advice
     (pending,) = found.pending
     assert "updates do not wait" in pending.blocks[0]
-    # The log file that was written after the plan is unmerged too.
+    # The log file that was written after the plan is also unmerged.
     assert found.measures["log_files"] == 3
 
 
@@ -75,7 +75,7 @@ def test_a_table_of_log_files_only_has_no_ratio() -> None:
     assert "log_ratio" not in found.measures
 
 
-def test_own_limits_apply_to_log_files() -> None:
+def test_limits_in_the_request_apply_to_log_files() -> None:
     table = a_logged_table()
     table.delta(bases=[A])
     table.delta(logs=[A])

@@ -144,7 +144,7 @@ def test_differences_are_not_compared_while_a_clean_deletes_files(version: Table
 
 
 @EACH_VERSION
-def test_commits_that_a_writer_kept_from_the_metadata_table_are_found(version: TableVersion) -> None:
+def test_commits_that_a_writer_did_not_add_to_the_metadata_table_are_found(version: TableVersion) -> None:
     table = golden(version)
     own = table.metadata_table()
     last = [i for i in own.timeline.completed if i.action is Action.DELTA_COMMIT][-1].requested_time
@@ -246,7 +246,7 @@ def test_an_index_that_a_writer_is_building_is_no_finding(version: TableVersion)
 
 @EACH_VERSION
 def test_the_newest_delta_commit_is_reported_if_its_instant_was_deleted(version: TableVersion) -> None:
-    """Readers treat such a delta commit as that of a running writer, so only the health report finds it."""
+    """Readers assume that the delta commit belongs to a running write, so only the health report finds it."""
     storage = copied(maintained(version))
     newest = Write((A, C), "w3", 3)(storage, ticking(1))
     request = HealthRequest(base_path=storage.uri)

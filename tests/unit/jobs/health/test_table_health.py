@@ -24,7 +24,7 @@ from support.fixed_clock import FixedClock
 
 
 @VERSIONS
-def test_a_healthy_table(version: TableVersion) -> None:
+def test_a_table_without_problems_is_healthy(version: TableVersion) -> None:
     checked = CheckedTable(version)
     for _ in range(3):
         newest = checked.table.commit(A, B)

@@ -82,7 +82,7 @@ def without_files(start: Storage) -> Storage:
     return next(storage for storage in dead_rebuilds(start, ()) if not partitions(storage))
 
 
-def test_a_rebuild_of_one_partition_still_remembers_the_others(start: Storage) -> None:
+def test_a_rebuild_of_one_partition_keeps_the_other_partitions_in_the_list(start: Storage) -> None:
     storage = without_files(start)
     report(storage, (FILES,))
     assert set(lost_partitions(storage)) == {COLUMN_STATS, BLOOM_FILTERS}
@@ -98,7 +98,7 @@ def test_a_rebuild_of_one_partition_still_remembers_the_others(start: Storage) -
     [(("all",), set[str]()), ((FILES,), set()), ((COLUMN_STATS,), {FILES, BLOOM_FILTERS})],
     ids=["all", "files", "one"],
 )
-def test_partitions_that_are_dropped_on_request_are_forgotten(
+def test_partitions_that_are_dropped_on_request_are_removed_from_the_list(
     start: Storage, drop: tuple[str, ...], kept: set[str]
 ) -> None:
     storage = without_files(start)
@@ -113,7 +113,9 @@ def test_partitions_that_are_dropped_on_request_are_forgotten(
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b'{"partitions": "files"}', b'{"partitions": [1]}', b"{}"]
 )
-def test_a_damaged_list_is_named_with_a_cure_and_nothing_changes(start: Storage, content: bytes) -> None:
+def test_the_error_about_a_damaged_list_names_a_cure_and_nothing_changes(
+    start: Storage, content: bytes
+) -> None:
     storage = copied(start)
     storage.write(PATH, content)
     before = {f.path: storage.read(f.path) for f in storage.list_files()}

@@ -267,7 +267,7 @@ def test_a_table_without_partitions_has_one_list_of_files(version: TableVersion)
 
 
 @EACH
-def test_the_keys_of_hudi_set_the_numbers_of_file_groups(version: TableVersion) -> None:
+def test_hudis_options_set_the_numbers_of_file_groups(version: TableVersion) -> None:
     storage = table_with_statistics(version)
     keys = {
         "hoodie.metadata.index.column.stats.file.group.count": "3",

@@ -1,4 +1,4 @@
-"""Merge-on-read tables with a metadata table: services keep its list of files right, and a job builds one."""
+"""Metadata tables of merge-on-read tables: services keep the list of files correct, and a job builds it again."""
 
 from datetime import datetime, timedelta, timezone
 

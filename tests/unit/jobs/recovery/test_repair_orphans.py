@@ -55,7 +55,7 @@ def test_only_orphans_are_deleted(version: TableVersion) -> None:
 
 
 class WholeSeconds(MemoryStorage):
-    """A storage whose listings give times in milliseconds, and whose answers about one object give whole seconds."""
+    """A storage that lists modification times in milliseconds, but returns the time of one object in whole seconds."""
 
     def modified_ms(self, path: str) -> int:
         return super().modified_ms(path) // 1000 * 1000

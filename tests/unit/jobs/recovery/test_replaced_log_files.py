@@ -1,6 +1,7 @@
 """A clustering or an overwrite is undone only if the log files of the file slices that it replaced still exist.
 
-Cleaning deletes a file slice file by file. If the deletion of a base file fails, its log files are already missing.
+Cleaning deletes each file of a file slice separately. If the deletion of a base file fails, the log files of the slice
+are deleted all the same.
 """
 
 from collections.abc import Callable
@@ -44,7 +45,7 @@ def logs_of(table: WrittenTable) -> list[str]:
 @VERSIONS
 @pytest.mark.parametrize("replace", [clustered, overwritten])
 @pytest.mark.parametrize("which", [0, -1], ids=["first log", "last log"])
-def test_without_a_replaced_log_file_the_write_stays(
+def test_a_write_is_not_undone_if_a_log_file_that_it_replaced_is_missing(
     version: TableVersion, replace: Callable[[WrittenTable], Instant], which: int
 ) -> None:
     table = a_table(version)

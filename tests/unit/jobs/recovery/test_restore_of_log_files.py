@@ -65,7 +65,7 @@ def test_a_savepoint_of_an_older_commit_does_not_name_later_log_files(version: T
 
 
 @VERSIONS
-def test_a_restore_brings_the_table_back(version: TableVersion) -> None:
+def test_a_restore_returns_the_table_to_the_savepoint(version: TableVersion) -> None:
     table = a_logged_table(version)
     table.delta(bases=[A, B])
     saved = table.delta(logs=[A])
@@ -108,7 +108,7 @@ def test_a_restored_table_can_be_written_and_compacted(version: TableVersion) ->
 
 
 @VERSIONS
-def test_a_clean_leaves_what_a_restore_needs(version: TableVersion) -> None:
+def test_a_clean_keeps_the_files_that_a_restore_needs(version: TableVersion) -> None:
     table = a_logged_table(version)
     table.delta(bases=[A])
     saved = table.delta(logs=[A])
@@ -120,7 +120,7 @@ def test_a_clean_leaves_what_a_restore_needs(version: TableVersion) -> None:
     clock = FixedClock(datetime.now(timezone.utc) + timedelta(days=2))
     request = CleanRequest(base_path="/t", file_versions_retained=1)
     clean(request, storage=table.storage, clock=clock)
-    # Of the savepoint's slice, the later log file stays too, because slices go as a whole.
+    # The later log file of the savepoint's slice stays too, because a clean deletes only whole slices.
     assert len(table.data_files()) == len(files) + 2
     restored(table, saved)
     assert (table.seen(), table.data_files()) == (before, files)
@@ -157,7 +157,7 @@ def test_a_savepoint_keeps_the_input_of_a_compaction_that_completed_later(versio
         assert table.seen() == before
 
 
-def test_a_restore_is_refused_if_the_input_of_such_a_compaction_was_cleaned() -> None:
+def test_a_restore_is_refused_if_the_input_of_a_compaction_that_completed_later_was_cleaned() -> None:
     table, saved, _, _ = overlapping(TableVersion.V9)
     kept = save(table, saved)
     (savepoint,) = (i for i in table.timeline_store.load() if i.action is Action.SAVEPOINT)
@@ -180,7 +180,7 @@ def test_a_restore_is_refused_if_the_input_of_such_a_compaction_was_cleaned() ->
     assert table.data_files() == files
 
 
-def test_a_restore_is_refused_while_log_files_of_kept_writes_hang_on_a_compaction() -> None:
+def test_a_restore_is_refused_while_log_files_of_kept_writes_depend_on_a_compaction() -> None:
     table = a_logged_table(TableVersion.V6)
     table.delta(bases=[A])
     table.delta(logs=[A])
@@ -264,7 +264,7 @@ def test_a_savepoint_keeps_the_input_of_a_compaction_that_began_during_its_commi
     )
 
 
-def test_a_restore_is_refused_if_a_log_file_is_missing_that_was_requested_later_than_the_savepoint() -> None:
+def test_a_restore_is_refused_if_a_log_file_that_was_requested_after_the_savepoint_is_missing() -> None:
     table = a_logged_table(TableVersion.V9)
     table.delta(bases=[A, B])
     early = table.begin(Action.DELTA_COMMIT)

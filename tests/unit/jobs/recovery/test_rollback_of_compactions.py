@@ -41,7 +41,7 @@ def test_a_compaction_whose_input_was_cleaned_is_not_undone(version: TableVersio
     assert done in table.timeline_store.load().completed_writes
 
 
-def test_a_compaction_stays_while_log_files_hang_on_its_slice() -> None:
+def test_a_compaction_is_not_undone_while_log_files_depend_on_its_slice() -> None:
     table = a_logged_table(TableVersion.V6)
     table.delta(bases=[A])
     table.delta(logs=[A])
@@ -55,8 +55,8 @@ def test_a_compaction_stays_while_log_files_hang_on_its_slice() -> None:
     assert table.seen() == before
 
 
-def test_in_version_6_a_write_stays_while_a_write_that_began_earlier_has_log_files_on_its_slices() -> None:
-    """A writer of Hudi takes its time before it reads the table."""
+def test_in_version_6_a_write_is_not_undone_while_its_slices_have_log_files_of_an_earlier_write() -> None:
+    """A writer of Hudi chooses its instant time before it reads the table."""
     table = a_logged_table(TableVersion.V6)
     table.delta(bases=[A])
     early = table.begin(Action.DELTA_COMMIT)
@@ -95,7 +95,7 @@ def test_a_pending_compaction_is_no_failed_write(version: TableVersion) -> None:
     assert len(table.seen()["a/f1"][1]) == 1
 
 
-def test_a_died_rollback_of_a_compaction_is_finished() -> None:
+def test_a_dead_rollback_of_a_compaction_is_completed() -> None:
     table = a_logged_table()
     table.delta(bases=[A])
     table.delta(logs=[A])
@@ -114,7 +114,7 @@ def test_a_died_rollback_of_a_compaction_is_finished() -> None:
     assert not store.load().pending
 
 
-def test_in_version_6_a_died_rollback_of_a_compaction_is_given_up_if_log_files_hang_on_its_slice() -> None:
+def test_in_version_6_a_dead_rollback_of_a_compaction_is_given_up_if_log_files_depend_on_the_slice() -> None:
     table = a_logged_table(TableVersion.V6)
     table.delta(bases=[A])
     table.delta(logs=[A])
@@ -140,7 +140,7 @@ def test_in_version_6_a_died_rollback_of_a_compaction_is_given_up_if_log_files_h
 
 
 def test_a_rollback_of_a_pending_compaction_by_hudi_is_left_to_the_compaction() -> None:
-    """The plan of the compaction must stay: log files of table version 6 hang on it."""
+    """The plan of the compaction must stay, because log files of table version 6 have its time in their names."""
     table = a_logged_table(TableVersion.V6)
     table.delta(bases=[A])
     table.delta(logs=[A])

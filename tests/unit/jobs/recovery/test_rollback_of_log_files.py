@@ -78,7 +78,7 @@ def test_a_completed_delta_commit_is_undone(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_the_first_delta_commit_of_log_files_only_is_undone(version: TableVersion) -> None:
+def test_a_delta_commit_that_created_a_slice_of_log_files_only_is_undone(version: TableVersion) -> None:
     table = a_logged_table(version)
     table.delta(bases=[A])
     before = table.seen()

@@ -152,7 +152,9 @@ def test_a_restore_names_the_index_that_it_cannot_build() -> None:
 
 
 @VERSIONS
-def test_a_restore_without_such_a_write_keeps_the_metadata_table(version: TableVersion) -> None:
+def test_a_restore_keeps_the_metadata_table_if_its_base_files_contain_no_undone_write(
+    version: TableVersion,
+) -> None:
     storage, clock = copied(maintained(version)), ticking(0.5)
     saved = access(storage, clock).load_timeline().completed_writes[-1].requested_time
     create_savepoint(CreateSavepointRequest(base_path="/t", instant=saved), storage=storage, clock=clock)

@@ -47,7 +47,7 @@ def assert_refused(
 
 @pytest.mark.parametrize("operation", ["upsert", "insert", "bulk_insert", "delete"])
 @pytest.mark.parametrize("partition", ["a", "new partition"])
-def test_fewer_buckets_than_the_file_ids_have_are_refused(
+def test_a_number_of_buckets_that_is_too_small_for_the_file_ids_is_refused(
     table: LogTable, operation: str, partition: str
 ) -> None:
     assert_refused(table, InvalidRequestError, f"{COUNT}=2 does not fit", {COUNT: "2"}, operation, partition)
@@ -55,14 +55,16 @@ def test_fewer_buckets_than_the_file_ids_have_are_refused(
 
 @pytest.mark.parametrize("count", ["5", "8", "256"])
 @pytest.mark.parametrize("operation", ["upsert", "insert_overwrite"])
-def test_more_buckets_than_the_stored_keys_have_are_refused(
+def test_a_number_of_buckets_that_is_too_large_for_the_stored_keys_is_refused(
     table: LogTable, count: str, operation: str
 ) -> None:
     message = f"{COUNT}={count} and the hash fields k do not fit .* which belongs to bucket"
     assert_refused(table, InvalidRequestError, message, {COUNT: count}, operation)
 
 
-def test_another_number_is_refused_if_only_a_looked_up_key_shows_it(tmp_path: Path) -> None:
+def test_another_number_of_buckets_is_refused_even_if_only_a_looked_up_key_does_not_fit(
+    tmp_path: Path,
+) -> None:
     """The smallest and the greatest key of the file fit both numbers; only the key between them does not."""
     table = new_bucket_table(tmp_path / "t", "COPY_ON_WRITE", 6)
     keys = [f"{number:03d}" for number in range(200)]
@@ -84,7 +86,7 @@ def test_a_table_of_another_index_is_refused(table: LogTable, tmp_path: Path) ->
     assert_refused(other, InvalidRequestError, message, INDEX, partition="new partition")
 
 
-def test_new_rows_by_another_index_are_refused(table: LogTable) -> None:
+def test_new_rows_are_refused_if_the_options_choose_another_index(table: LogTable) -> None:
     assert_refused(table, UnsupportedTableError, "cannot add rows with hoodie.index.type=SIMPLE", SIMPLE)
     table.write(rows_of(KEYS[0], ts=2, v="new"), options=SIMPLE)
     table.write(rows_of(KEYS[1], ts=2), "delete", options=SIMPLE)
@@ -99,7 +101,9 @@ def test_new_rows_by_another_index_are_refused(table: LogTable) -> None:
         ("partition_bucket_index_meta/configs", "different numbers of buckets"),
     ],
 )
-def test_buckets_that_hudi_stores_are_refused(table: LogTable, folder: str, message: str) -> None:
+def test_bucket_indexes_for_which_hudi_stores_files_are_refused(
+    table: LogTable, folder: str, message: str
+) -> None:
     stored = table.base_path / ".hoodie/.bucket_index" / folder
     stored.mkdir(parents=True)
     (stored / "00000000000000.hashing_meta").write_text("{}")

@@ -122,7 +122,7 @@ def test_a_column_that_the_table_no_longer_has_is_removed() -> None:
     assert plan(wanted(), existing(before)).removed_columns == ("old int",)
 
 
-def test_an_incompatible_column_is_refused_by_name() -> None:
+def test_the_error_names_an_incompatible_column() -> None:
     columns = tuple(
         replace(column, type="string") if column.name == "id" else column for column in wanted().columns
     )
@@ -215,7 +215,7 @@ _VALUES = st.sets(st.sampled_from("abcdef"))
     commits=st.tuples(st.sampled_from("12"), st.sampled_from("12")),
     only_if_changed=st.booleans(),
 )
-def test_after_a_plan_a_new_plan_is_empty(
+def test_after_a_plan_was_carried_out_a_new_plan_is_empty(
     before: set[str], after: set[str], known: set[str], commits: tuple[str, str], only_if_changed: bool
 ) -> None:
     of = changed(SETTINGS, only_if_changed=only_if_changed)

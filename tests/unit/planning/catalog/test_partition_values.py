@@ -59,7 +59,7 @@ def test_escaped_values_are_decoded_if_the_table_escapes_them() -> None:
         (2, PartitionExtractor.SLASH_ENCODED_DAY, "2026/01/02"),
     ],
 )
-def test_a_path_that_does_not_fit_is_refused_by_name(
+def test_the_error_names_a_path_that_does_not_fit(
     count: int, extractor: PartitionExtractor | None, path: str
 ) -> None:
     with pytest.raises(InvalidRequestError, match=path):

@@ -211,7 +211,7 @@ def test_every_file_left_out_has_a_reason() -> None:
     )
 
 
-def test_log_files_count_with_their_weight() -> None:
+def test_the_size_of_a_slice_includes_the_weighted_size_of_its_log_files() -> None:
     table = a_table(
         a_slice("f0", 10, logs=(100, 100)), a_slice("f1", 10, logs=(300,)), a_slice("f2", None, logs=(20,))
     )

@@ -135,7 +135,7 @@ def test_the_reasons_name_the_option_that_left_a_slice_out() -> None:
 @pytest.mark.parametrize(
     "name", ["CompositeCompactionStrategy", "PartitionRegexBasedCompactionStrategy", "com.example.Own", "A,B"]
 )
-def test_other_strategies_are_refused_by_name(name: str) -> None:
+def test_the_error_names_a_strategy_that_is_not_supported(name: str) -> None:
     with pytest.raises(InvalidRequestError, match=rf"hoodie.compaction.strategy={name.rpartition('.')[2]} "):
         compaction_options({"hoodie.compaction.strategy": name})
 

@@ -166,7 +166,9 @@ def test_partitions_that_depend_on_each_other_are_dropped_together() -> None:
     ("keys", "expected"),
     [(0, 10), (100_000_000, 10), (200_000_000, 17), (10**9, 89), (10**13, 10_000)],
 )
-def test_the_number_of_file_groups_of_a_record_index(keys: int, expected: int) -> None:
+def test_the_number_of_file_groups_of_a_record_index_grows_with_the_number_of_keys(
+    keys: int, expected: int
+) -> None:
     assert RecordIndexSize().group_count(keys) == expected
 
 

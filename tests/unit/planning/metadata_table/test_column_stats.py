@@ -206,7 +206,7 @@ def test_a_column_of_nulls_has_no_bounds() -> None:
 
 
 @pytest.mark.parametrize("has_nan", [True, None])
-def test_a_column_that_may_have_nan_ends_at_infinity(has_nan: bool | None) -> None:
+def test_the_upper_bound_of_a_column_that_may_have_nan_is_infinity(has_nan: bool | None) -> None:
     known = replace(column_range("fare", [1.0, 2.0]), has_nan=has_nan)
     file = replace(statistics({}), ranges=(known,))
     (record,) = column_stat_records([file], V2, has_partition_stats=True)

@@ -77,7 +77,7 @@ def test_an_index_that_cannot_be_kept_up_to_date_is_refused(partition: str) -> N
         group_changes(partition, [located("k")], 1)
 
 
-def test_kinds_of_indexes_that_are_kept_up_to_date() -> None:
+def test_only_indexes_of_known_kinds_are_kept_up_to_date() -> None:
     assert all(is_maintained(name) for name in (*MAINTAINED, "secondary_index_names"))
     assert not any(is_maintained(name) for name in ("expr_index_x", "unknown"))
 

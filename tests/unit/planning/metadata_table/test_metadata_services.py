@@ -91,7 +91,7 @@ def test_compaction_begins_with_ten_delta_commits_since_the_last_one(version: Ta
 
 
 @OLD_AND_NEW
-def test_a_pending_compaction_is_finished_first(version: TableVersion) -> None:
+def test_a_pending_compaction_is_finished_before_a_new_one_begins(version: TableVersion) -> None:
     pending = at(15, Action.COMPACTION, done=False)
     decision = decided(version, [at(10), pending])
     assert decision.instant_time == time(15)
@@ -106,7 +106,7 @@ def test_a_pending_delta_commit_of_the_metadata_table_prevents_compaction(versio
 
 
 @pytest.mark.parametrize(("pending_at", "runs"), [(5, False), (19, False), (20, True)])
-def test_in_version_6_an_instant_pending_up_to_the_last_delta_commit_prevents_compaction(
+def test_in_version_6_a_pending_instant_prevents_compaction_unless_it_is_later_than_the_last_delta_commit(
     pending_at: int, runs: bool
 ) -> None:
     pending = at(pending_at, Action.REPLACE_COMMIT, done=False)

@@ -1,4 +1,4 @@
-"""File groups whose rows commits changed, also through clusterings that move rows."""
+"""The file groups that may contain rows that commits changed, before or after clusterings move these rows."""
 
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableType
@@ -44,7 +44,7 @@ def test_services_alone_affect_nothing() -> None:
     assert affected(commit(CLUSTER, "c", "ab"), commit(WriteOperation.COMPACT, "d")) == ""
 
 
-def test_groups_that_clusterings_connect_with_a_changed_group_are_affected() -> None:
+def test_all_groups_that_a_clustering_read_or_wrote_with_a_changed_group_are_affected() -> None:
     assert affected(commit(UPSERT, "a"), commit(CLUSTER, "c", "ab")) == "abc"
     assert affected(commit(CLUSTER, "c", "ab"), commit(UPSERT, "c")) == "abc"
     chain = (commit(CLUSTER, "c", "ab"), commit(CLUSTER, "e", "cd"), commit(CLUSTER, "z", "y"))
@@ -60,6 +60,6 @@ def test_write_stats_prove_that_copy_on_write_tables_lost_no_rows() -> None:
     assert not may_delete_rows([commit(CLUSTER, "c", "ab"), commit(WriteOperation.COMPACT, "d")], MOR)
 
 
-def test_groups_by_partition() -> None:
+def test_file_ids_are_grouped_by_partition() -> None:
     groups = [FileGroupId("p", "a"), FileGroupId("q", "a"), FileGroupId("p", "b")]
     assert by_partition(groups) == {"p": frozenset("ab"), "q": frozenset("a")}

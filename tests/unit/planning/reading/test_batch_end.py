@@ -30,7 +30,9 @@ COMMITS = [
         (BatchLimits(size_bytes=70, commits=1), "1"),
     ],
 )
-def test_the_end_of_the_first_batch(limits: BatchLimits, end: str) -> None:
+def test_the_first_batch_ends_at_the_limits_but_has_at_least_one_commit(
+    limits: BatchLimits, end: str
+) -> None:
     assert batch_end(reversed(COMMITS), limits, "0") == end
 
 

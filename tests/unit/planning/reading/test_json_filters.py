@@ -43,7 +43,7 @@ SCHEMA = StructType(
         ('[["price", "in", ["1.50", 2]]]', (Predicate("price", Comparison.IN, (Decimal("1.50"), 2)),)),
     ],
 )
-def test_filters(text: str, expected: tuple[Predicate, ...]) -> None:
+def test_filters_as_json_are_parsed(text: str, expected: tuple[Predicate, ...]) -> None:
     found = parse_filters(text, SCHEMA)
     assert found == expected
     column_predicates(found, SCHEMA)  # the values fit their columns

@@ -48,7 +48,7 @@ ENCODED = {"hoodie__datasource__write__partitionpath__urlencode": "true"}
         ("", "", {}, {}),
     ],
 )
-def test_values_in_paths(
+def test_values_of_partition_columns_are_read_from_paths(
     path: str, fields: str, properties: dict[str, str], expected: dict[str, object]
 ) -> None:
     assert values(path, fields, **properties) == expected
@@ -66,7 +66,9 @@ def test_values_in_paths(
         ("1970-02-30", "d", {}),
     ],
 )
-def test_paths_that_prove_nothing(path: str, fields: str, properties: dict[str, str]) -> None:
+def test_ambiguous_and_unusual_paths_prove_nothing(
+    path: str, fields: str, properties: dict[str, str]
+) -> None:
     assert values(path, fields, **properties) == {}
 
 
@@ -127,7 +129,7 @@ def named(fields: str, *filters: object, **properties: str) -> tuple[str, ...] |
         ("", [("s", "=", "a")], {}, None),
     ],
 )
-def test_filters_that_name_the_only_partitions(
+def test_the_only_partitions_are_known_if_filters_name_all_partition_values(
     fields: str, filters: list[object], properties: dict[str, str], expected: tuple[str, ...] | None
 ) -> None:
     assert named(fields, *filters, **properties) == expected

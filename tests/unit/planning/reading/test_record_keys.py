@@ -31,7 +31,9 @@ def condition(
     ],
     ids=str,
 )
-def test_conditions_on_the_record_key(predicate: ColumnPredicate, expected: set[str] | None) -> None:
+def test_conditions_that_name_record_keys_give_the_wanted_keys(
+    predicate: ColumnPredicate, expected: set[str] | None
+) -> None:
     other = condition("v", Comparison.EQUAL, 1, type_name="long")
     assert wanted_keys([other, predicate], "k") == expected
 

@@ -146,7 +146,7 @@ def test_slices_without_wanted_record_keys_are_skipped() -> None:
     assert plan.slices == (found[1],)
 
 
-def test_the_plan_in_words() -> None:
+def test_the_explanation_of_a_plan_lists_read_and_skipped_slices() -> None:
     found = [Slice(p, 1, (File(((1, 1),), True), File(((1, 1),), True))) for p in ("x", "y")]
     wanted = [
         ColumnPredicate(Predicate("p", Comparison.EQUAL, ("x",)), "string", ("x",)),

@@ -1,4 +1,4 @@
-"""Windows of incremental reads: together they contain each write once, and no window ends behind a pending write."""
+"""Windows of incremental reads: together they contain each write once, and no window ends after a pending write."""
 
 import itertools
 
@@ -68,7 +68,7 @@ def test_a_window_ends_before_a_pending_write_that_was_overtaken(
     assert bool(hole) == any(window.contains(w) and w.requested_time > first for w in writes)
 
 
-def test_archived_writes_and_results_of_log_compactions() -> None:
+def test_windows_include_archived_writes_but_no_files_of_log_compactions() -> None:
     active = {
         a_write("003", "004"): metadata(WriteOperation.UPSERT, "p/a"),
         a_write("005", "006"): metadata(WriteOperation.LOG_COMPACT, "p/b"),

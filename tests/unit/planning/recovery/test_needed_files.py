@@ -100,7 +100,7 @@ def test_a_log_file_that_was_never_created_is_not_needed() -> None:
         (0, 9, ""),
     ],
 )
-def test_faults_of_a_base_file(written: int, stored: int | None, fault: str) -> None:
+def test_a_missing_empty_or_short_base_file_has_a_fault(written: int, stored: int | None, fault: str) -> None:
     assert fault_of(NeededFile(path="p", time=T[1], size_bytes=written), stored) == fault
 
 

@@ -27,7 +27,7 @@ def a_slice(*logs: LogFile) -> FileSlice:
 
 @pytest.mark.parametrize("version", [TableVersion.V8, TableVersion.V9])
 @pytest.mark.parametrize("compaction", [None, PLAN_TIME])
-def test_from_version_8_on_the_name_contains_the_own_time(
+def test_from_version_8_on_the_name_contains_the_time_of_the_write(
     version: TableVersion, compaction: str | None
 ) -> None:
     target = log_target(a_slice(a_log(PLAN_TIME, 1)), version, OWN_TIME, compaction)

@@ -55,7 +55,7 @@ def test_a_choice_applies_to_every_version_and_every_depth(
     ("version", "choice", "changes"),
     [(V6, None, True), (V8, None, False), (V9, None, False), (V6, REFUSE, False)],
 )
-def test_without_a_choice_only_tables_without_the_type_get_another_type(
+def test_without_a_choice_timestamps_get_another_type_only_in_version_6(
     version: TableVersion, choice: TimestampsWithoutZone | None, changes: bool
 ) -> None:
     found = with_time_zones(columns(TIMESTAMP_NTZ), None, version, choice)

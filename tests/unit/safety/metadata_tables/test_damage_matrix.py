@@ -1,6 +1,6 @@
 """Every file of a metadata table is lost or damaged before each job: the job succeeds, or is refused without a change.
 
-`TEST_DEPTH=all` damages each file in each way before each job. By default, a write meets a few of the damaged files.
+`TEST_DEPTH=all` damages each file in each way before each job. By default, writes run with some of the damaged files.
 """
 
 from collections.abc import Mapping

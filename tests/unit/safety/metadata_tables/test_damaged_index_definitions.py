@@ -120,7 +120,7 @@ def assert_names_file_and_cure(text: str) -> None:
 @VERSIONS
 @pytest.mark.parametrize("damage", DAMAGES)
 @pytest.mark.parametrize("job", REFUSED)
-def test_a_job_that_needs_the_definitions_refuses_the_table_untouched(
+def test_a_job_that_needs_the_definitions_refuses_the_table_without_a_change(
     version: TableVersion, damage: str, job: str
 ) -> None:
     storage = damaged(version, damage)
@@ -195,7 +195,9 @@ def test_the_health_report_names_file_and_cure(version: TableVersion, damage: st
 
 
 @VERSIONS
-def test_the_cure_works(version: TableVersion) -> None:
+def test_deleting_the_file_and_building_the_metadata_table_again_cures_the_damage(
+    version: TableVersion,
+) -> None:
     """The damaged file is deleted, and the metadata table is built again."""
     storage = damaged(version)
     storage.delete(PATH)

@@ -1,7 +1,8 @@
 """A job on a table with a metadata table fails or dies at a call of storage: listings are right, the next run succeeds.
 
-Some tables have only statistics, others have all indexes. ``TEST_DEPTH=all`` lets each call fail, and every fifth call
-for tables with all indexes. By default each test lets every 150th call fail (``FAIL_EVERY``).
+Some tables have only statistics, others have all indexes. By default, each test lets every 150th call fail
+(``FAIL_EVERY``). With ``TEST_DEPTH=all``, each call fails for tables with only statistics, and every fifth call for
+tables with all indexes.
 """
 
 from collections.abc import Callable
@@ -43,9 +44,9 @@ def prepared(job: str, version: TableVersion, kind: str) -> tuple[Storage, RunJo
 
 
 def _first(job: str, version: TableVersion, every: int, variants: int = 1, variant: int = 0) -> int:
-    """First call that fails. Tests of one job begin with consecutive calls, and the next job with another call.
+    """Return the number of the first call that fails; it depends on the job, the version and the variant.
 
-    If each fifth call fails, the six tests of a job (three versions, before and after the call) try all calls.
+    So the six tests of a job (three versions, before and after the call) try all calls if every fifth call fails.
     """
     return 1 + (list(JOBS).index(job) + variants * list(TableVersion).index(version) + variant) % every
 
@@ -62,7 +63,9 @@ def run_again(run: RunJob, storage: Storage, where: str) -> None:
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_without_failures(job: str, kind: str, version: TableVersion) -> None:
+def test_a_job_and_its_repetition_succeed_without_failures(
+    job: str, kind: str, version: TableVersion
+) -> None:
     start, run = prepared(job, version, kind)
     storage = copied(start)
     check_readers(storage, "before")
@@ -75,7 +78,9 @@ def test_a_job_without_failures(job: str, kind: str, version: TableVersion) -> N
 @KINDS
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("job", JOBS)
-def test_one_call_of_storage_fails(job: str, after: bool, kind: str, version: TableVersion) -> None:
+def test_the_next_run_succeeds_after_one_failure_of_the_storage(
+    job: str, after: bool, kind: str, version: TableVersion
+) -> None:
     start, run = prepared(job, version, kind)
     every = EVERY[kind]
     first = _first(job, version, every, 2, after)
@@ -105,7 +110,7 @@ def check_failure(storage: FailingCalls, act: Callable[[Storage], object], run: 
 @VERSIONS
 @KINDS
 @pytest.mark.parametrize("job", JOBS)
-def test_a_job_dies_at_a_change_of_storage(job: str, kind: str, version: TableVersion) -> None:
+def test_the_next_run_succeeds_after_a_crash_at_a_change(job: str, kind: str, version: TableVersion) -> None:
     start, run = prepared(job, version, kind)
     every = max(1, EVERY[kind] // 4)
     for fail_at in range(_first(job, version, every), 10_000, every):

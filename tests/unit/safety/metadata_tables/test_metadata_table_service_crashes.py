@@ -97,7 +97,7 @@ def done(service: str, report: object) -> bool:
 
 
 def assert_finished(table: GrowingMetadataTable) -> None:
-    """Check that no service is pending, no base file is without an instant, and a clean leaves at most four slices."""
+    """Check that no service is pending, every base file has an instant, and a clean leaves at most four slices."""
     metadata = table.open()
     assert metadata.timeline.pending == ()
     visible = {i.requested_time for i in metadata.timeline.completed_writes}

@@ -1,4 +1,4 @@
-"""A commit that completes during another commit, but is requested later: no statistics of a partition get lost."""
+"""If a commit is requested during another commit and completes first, no statistics of a partition are lost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

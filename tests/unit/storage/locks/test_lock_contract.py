@@ -110,7 +110,7 @@ def case(request: pytest.FixtureRequest, tmp_path: Path) -> Case:
 
 
 def take_turns(case: Case, who: str, turns: int) -> None:
-    """Take the lock repeatedly; while this function holds the lock, a second holder fails to create the same file."""
+    """Take the lock repeatedly, and create a file under the lock. A second holder would fail to create this file."""
     for turn in range(turns):
         with case.lock() as lock:
             case.storage.create("inside", who.encode())

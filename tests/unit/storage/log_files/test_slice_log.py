@@ -34,7 +34,7 @@ def rollback(instant: str, target: str) -> bytes:
 
 
 class Slice:
-    """A slice of which the tests write the log files."""
+    """A slice whose log files the tests write."""
 
     def __init__(self, *completed: str, has_own_log_instants: bool = False) -> None:
         self.storage = MemoryStorage(uuid4().hex)
@@ -191,7 +191,9 @@ def test_a_block_without_instant_is_an_error() -> None:
         (block(FIRST, 99), "unknown type 99"),
     ],
 )
-def test_blocks_that_cannot_be_merged_are_refused_by_name(refused: bytes, reason: str) -> None:
+def test_the_error_about_a_block_that_cannot_be_merged_names_file_and_position(
+    refused: bytes, reason: str
+) -> None:
     table = Slice(FIRST, SECOND)
     path = table.add(block(FIRST), refused)
     with pytest.raises(

@@ -150,7 +150,7 @@ def test_statistics_of_files_are_those_of_their_rows(version: TableVersion) -> N
 
 
 @EACH_VERSION
-def test_each_listed_file_has_statistics_and_from_version_8_on_no_other_file_has(
+def test_each_listed_file_has_statistics_and_from_version_8_on_only_listed_files_have_them(
     version: TableVersion,
 ) -> None:
     table = whole_table(version, "copy_on_write")

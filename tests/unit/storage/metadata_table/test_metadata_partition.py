@@ -91,7 +91,7 @@ def test_in_version_6_a_delta_commit_of_the_metadata_table_itself_is_read(older:
     assert sizes(older) == {"one": 1, "two": 2}
 
 
-def test_a_rollback_block_cancels_only_earlier_blocks(older: SmallMetadataTable) -> None:
+def test_a_rollback_block_undoes_only_earlier_blocks(older: SmallMetadataTable) -> None:
     name = log(older, T1, older.records(T1, files("a", {"two": 2})), older.records(T2, files("b", {"x": 1})))
     log(older, T3, older.rollback(f"{T3}006", T1), version=2)
     older.write(T1, log(older, T1, older.records(T1, files("a", {"three": 3})), version=3))
@@ -235,7 +235,7 @@ def test_prefixes_are_found_in_all_file_groups(index: SmallMetadataTable) -> Non
     assert sorted(found) == sorted(key for key in records if key.startswith(("key-01", "key-1")))
 
 
-def test_records_come_in_the_order_of_file_groups_and_keys(index: SmallMetadataTable) -> None:
+def test_records_are_read_in_the_order_of_file_groups_and_keys(index: SmallMetadataTable) -> None:
     reader = index.reader("record_index")
     by_slice = [list(reader.records_of(found, reader.changes_of(found))) for found in reader.slices]
     assert [found.file_group_id.file_id for found in reader.slices] == [
@@ -353,7 +353,7 @@ def test_log_files_beyond_the_limit_are_refused(
         list(reader.records())
 
 
-def test_slices_and_counted_instants_can_be_given(table: SmallMetadataTable) -> None:
+def test_a_caller_can_pass_slices_and_counted_instants(table: SmallMetadataTable) -> None:
     table.write(T1, log(table, T1, table.records(T1, files("a", {"two": 2}))))
     opened, known = table.open(), table.reader().slices
     reader = MetadataPartition(opened, "files", slices=known, counted=frozenset())

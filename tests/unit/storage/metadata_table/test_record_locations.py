@@ -252,7 +252,7 @@ def test_a_partitioned_index_locates_keys_only_in_their_partition(partitioned: S
     assert located(pickle.loads(pickle.dumps(index["b"])), "k") == {FileGroupId("b", "group")}
 
 
-def test_a_file_group_without_a_completed_instant_does_not_exist(partitioned: SmallMetadataTable) -> None:
+def test_file_groups_of_instants_that_are_not_completed_are_ignored(partitioned: SmallMetadataTable) -> None:
     log_of_partition(partitioned, T2, "new-0000", location("k", "group"))
     assert set(opened_partitions(partitioned)) == {"a", "b"}
 

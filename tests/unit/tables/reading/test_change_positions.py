@@ -1,4 +1,4 @@
-"""The position of a chain is that of the newest write with one, also if this write is archived."""
+"""The position of a chain is that of its newest write with a position, even if this write is archived."""
 
 import threading
 from dataclasses import dataclass, field
@@ -87,7 +87,9 @@ def test_an_archival_during_the_search_for_a_position_does_not_matter(tmp_path: 
 
 
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_the_newest_write_with_a_position_counts(tmp_path: Path, version: int) -> None:
+def test_the_position_of_a_chain_is_that_of_its_newest_write_with_a_position(
+    tmp_path: Path, version: int
+) -> None:
     table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
     table.write([("a", 1, "p", "1")])
     assert position_of(table, "one") == ""
@@ -117,7 +119,9 @@ def test_the_prefix_of_stored_options_does_not_matter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 @pytest.mark.parametrize("version", [6, 9])
-def test_a_batch_without_rows_makes_a_commit_on_demand(tmp_path: Path, version: int, table_type: str) -> None:
+def test_a_batch_without_rows_makes_a_commit_if_an_option_is_set(
+    tmp_path: Path, version: int, table_type: str
+) -> None:
     table = new_log_table(tmp_path / "t", version, hoodie__table__type=table_type)
     table.write([("a", 1, "p", "1")])
     assert table.write([]).outcome is Outcome.NOTHING_TO_DO

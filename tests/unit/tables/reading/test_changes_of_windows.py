@@ -120,7 +120,9 @@ class Walk:
 
 
 @KINDS
-def test_the_changes_of_every_window_of_a_random_walk(tmp_path: Path, version: int, table_type: str) -> None:
+def test_the_changes_of_every_window_turn_its_first_state_into_its_last_state(
+    tmp_path: Path, version: int, table_type: str
+) -> None:
     walk = Walk(new_table(tmp_path / "t", version, table_type), seed=version)
     for number in range(1, 13):
         walk.step(number)
@@ -203,7 +205,7 @@ def test_a_window_whose_earlier_state_was_cleaned_is_refused(
 
 
 @pytest.mark.parametrize("version", [6, 9])
-def test_windows_of_archived_commits(tmp_path: Path, version: int) -> None:
+def test_windows_of_archived_commits_return_their_changes(tmp_path: Path, version: int) -> None:
     table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
     times = []
     for number in range(1, 7):

@@ -89,7 +89,9 @@ class Walk:
 
 
 @KINDS
-def test_every_state_and_every_window_of_a_random_walk(tmp_path: Path, version: int, table_type: str) -> None:
+def test_reads_return_the_rows_of_every_state_and_every_window_of_a_random_walk(
+    tmp_path: Path, version: int, table_type: str
+) -> None:
     walk = Walk(new_table(tmp_path / "t", version, table_type), seed=version)
     for number in range(1, 9):
         walk.write(number)
@@ -188,7 +190,9 @@ def test_the_state_of_a_savepoint_stays_readable(tmp_path: Path, version: int, t
 
 
 @KINDS
-def test_overwritten_partitions(tmp_path: Path, version: int, table_type: str) -> None:
+def test_rows_of_overwritten_partitions_stay_readable_in_earlier_states_and_windows(
+    tmp_path: Path, version: int, table_type: str
+) -> None:
     table = new_table(tmp_path / "t", version, table_type)
     table.write([("a", 1, "p0", "1"), ("b", 1, "p1", "1")])
     before = table.newest()[0]

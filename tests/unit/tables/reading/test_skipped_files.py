@@ -79,7 +79,7 @@ def test_statistics_of_partitions_leave_out_partitions_of_copy_on_write_tables(
 
 
 @pytest.mark.parametrize("version", [8, 9])
-def test_values_of_log_files_count(tmp_path: Path, version: int) -> None:
+def test_values_of_log_files_count_when_slices_are_skipped(tmp_path: Path, version: int) -> None:
     table = with_statistics(new_table(tmp_path / "t", version, "MERGE_ON_READ"))
     table.write([("k100", 999, "p0", "late")])
     assert "1 file slice" in check(table, [("ts", "=", 999)]).splitlines()[0]

@@ -108,7 +108,7 @@ def test_without_completion_times_a_stream_waits_for_pending_writes(limits: Batc
     assert rows == [("b", 8), ("c", 7)]
 
 
-def test_without_completion_times_a_pending_write_fails_a_stream_that_wants_this() -> None:
+def test_without_completion_times_a_pending_write_fails_a_stream_with_the_policy_fail() -> None:
     table = a_table(TableVersion.V6)
     pending = table.begin({NORTH: 1})
     table.log({SOUTH: [a_row("c", 7)]})
@@ -138,7 +138,7 @@ def test_a_position_never_decreases(version: TableVersion) -> None:
 
 
 @VERSIONS
-def test_where_a_stream_begins(version: TableVersion) -> None:
+def test_an_option_determines_where_a_stream_begins(version: TableVersion) -> None:
     table = a_table(version)
     times = visible_times(table)
     assert first_position(table.storage, "earliest", BLOCK) == BEFORE_ALL_COMMITS

@@ -52,7 +52,7 @@ def test_a_snapshot_read_merges_log_files_and_a_read_optimized_read_ignores_them
 
 
 @VERSIONS
-def test_rows_of_log_files_beside_a_pending_compaction(version: TableVersion) -> None:
+def test_rows_of_log_files_are_read_beside_a_pending_compaction(version: TableVersion) -> None:
     table = a_table(version)
     schedule(table.storage, table.clock)
     table.log({NORTH: [a_row("a", 8)]})
@@ -124,7 +124,9 @@ def test_an_incremental_read_returns_a_late_row_although_the_snapshot_keeps_the_
 
 
 @VERSIONS
-def test_a_late_row_beside_a_newer_base_file_of_the_window(version: TableVersion) -> None:
+def test_from_version_8_on_a_window_has_a_late_row_although_a_base_file_has_a_newer_one(
+    version: TableVersion,
+) -> None:
     """Hudi 1.2 leaves out base rows of other commits before it merges, Hudi 0.15 after it has merged."""
     table = a_table(version)
     end = visible_times(table)[-1]

@@ -1,4 +1,4 @@
-"""Writes to log files keep the record index and secondary indexes right, as the rows that readers merge show."""
+"""Writes to log files keep the record index and secondary indexes equal to the rows that readers merge."""
 
 import random
 from contextlib import suppress
@@ -185,7 +185,9 @@ class Turns:
 @pytest.mark.parametrize("seed", cases(range(5), [0]))
 @pytest.mark.parametrize("ordering", ["ts", ""], ids=["event time", "commit time"])
 @pytest.mark.parametrize("version", cases([6, 8, 9], [6, 9]))
-def test_random_writes_keep_the_indexes_right(tmp_path: Path, version: int, ordering: str, seed: int) -> None:
+def test_random_writes_keep_the_indexes_correct(
+    tmp_path: Path, version: int, ordering: str, seed: int
+) -> None:
     chosen = random.Random(f"{version} {ordering} {seed}")
     table = new_indexed_table(tmp_path / "t", version)
     table.ordering_field = ordering
@@ -198,7 +200,7 @@ def test_random_writes_keep_the_indexes_right(tmp_path: Path, version: int, orde
 
 
 @pytest.mark.parametrize("seed", cases(range(3), [0]))
-def test_random_writes_keep_a_partitioned_record_index_right(tmp_path: Path, seed: int) -> None:
+def test_random_writes_keep_a_partitioned_record_index_correct(tmp_path: Path, seed: int) -> None:
     table = new_indexed_table(tmp_path / "t", 9, is_partitioned=True)
     table.write(OLD)
     # The same keys in another partition.

@@ -14,7 +14,7 @@ NEW_GROUP = "11111111-2222-3333-4444-555555555555-0"
 
 @pytest.fixture(params=["SIMPLE", "BLOOM", "GLOBAL_SIMPLE", "GLOBAL_BLOOM"])
 def table(request: pytest.FixtureRequest, tmp_path: Path) -> LogTable:
-    """A commit-time table in which `l` is only in a log file of a slice with base file, and `g` in a group without."""
+    """A commit-time table. `l` is only in a log file of a slice with a base file, `g` in a slice of log files only."""
     made = new_log_table(tmp_path / "t", hoodie__index__type=request.param)
     made.ordering_field = ""
     made.write(OLD)
@@ -31,7 +31,7 @@ def test_an_update_of_a_key_that_is_only_in_a_log_file_goes_to_its_slice(table: 
     assert table.rows() == sorted([*changed, *OLD[1:]])
 
 
-def test_a_delete_of_a_key_that_is_only_in_a_log_file(table: LogTable) -> None:
+def test_a_key_that_is_only_in_a_log_file_can_be_deleted(table: LogTable) -> None:
     result = table.write([("l", 2, "a", None), ("g", 2, "b", None)], "delete")
     assert (result.rows.deleted, result.rows.unmatched_deletes) == (2, 0)
     assert table.rows() == OLD
@@ -66,7 +66,7 @@ def test_an_update_goes_only_to_the_row_that_exists_if_the_key_was_deleted_and_i
     assert [row for row in table.rows() if row[0] == "k0"] == [("k0", 2, "a", "changed")]
 
 
-def test_an_insert_that_drops_existing_rows_knows_which_rows_log_files_have_deleted(table: LogTable) -> None:
+def test_an_insert_that_drops_existing_keys_adds_keys_that_log_files_have_deleted(table: LogTable) -> None:
     table.write([("k0", 0, "a", None), ("g", 0, "b", None)], "delete")
     before = table.rows()
     options = {"hoodie.datasource.insert.dup.policy": "drop"}
@@ -92,7 +92,7 @@ def test_the_record_size_is_estimated_from_base_files_only(table: LogTable) -> N
     assert result.rows.inserted == 3
 
 
-def test_a_row_that_moves_to_another_partition_is_deleted_by_its_log(tmp_path: Path) -> None:
+def test_a_row_that_moves_to_another_partition_is_deleted_by_a_log_file(tmp_path: Path) -> None:
     options = {
         "hoodie__index__type": "GLOBAL_SIMPLE",
         "hoodie__simple__index__update__partition__path": "true",

@@ -89,7 +89,7 @@ def test_the_inflight_file_names_the_changed_slices(table: LogTable) -> None:
     assert (changed.prev_commit, changed.num_update_writes) == (slices[changed.file_id], 1)
 
 
-def test_a_delete_is_unconditional(table: LogTable) -> None:
+def test_a_delete_operation_writes_unconditional_deletes(table: LogTable) -> None:
     result = table.write([("k0", 0, "a", None), ("none", 0, "a", None)], "delete")
     assert (result.rows.deleted, result.rows.unmatched_deletes) == (1, 1)
     ((record,),) = table.deletes(table.slice_of("a"))
@@ -170,7 +170,7 @@ def test_a_late_update_is_logged_and_loses_when_it_is_read(table: LogTable) -> N
 
 
 @pytest.mark.parametrize("operation", ["insert", "bulk_insert"])
-def test_inserts_do_not_look_up_keys_and_write_base_files(table: LogTable, operation: str) -> None:
+def test_inserts_write_base_files_without_a_lookup_of_keys(table: LogTable, operation: str) -> None:
     result = table.write([("k0", 2, "a", "twice")], operation)
     assert (result.action, result.rows.inserted) == ("deltacommit", 1)
     assert not any(s.log_files for s in table.slices())

@@ -188,7 +188,7 @@ def test_a_write_repeats_with_another_name_when_a_compaction_was_scheduled(
     assert table.leftovers() == set()
 
 
-def test_a_second_write_of_the_same_slice_repeats_on_top_of_the_first(table: LogTable) -> None:
+def test_a_second_write_of_the_same_slice_is_repeated_on_top_of_the_first(table: LogTable) -> None:
     other = LogTable(table.base_path, {**table.options, **NO_RETRY})
     acted: list[str] = []
 
@@ -258,7 +258,7 @@ def test_in_version_6_a_pending_delta_commit_of_another_writer_is_refused(tmp_pa
 def test_in_version_6_a_pending_delta_commit_that_names_no_file_groups_is_refused(
     tmp_path: Path, content: bytes | None
 ) -> None:
-    """Flink writes no workload profile. Its blocks may be later than those of this write, where Hudi 0.15 stops."""
+    """Flink writes no workload profile. It may add a block with a later instant, where Hudi 0.15 stops reading."""
     table = new_log_table(tmp_path / "t", 6, hoodie__cleaner__policy__failed__writes="LAZY")
     table.write(OLD)
     store = table.timeline_store

@@ -139,7 +139,7 @@ def test_statistics_that_are_read_from_blocks_are_those_that_the_write_collects(
 
 
 @pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V8, TableVersion.V9])
-def test_statistics_of_log_files_of_hudi(version: TableVersion) -> None:
+def test_log_files_of_hudi_have_statistics_with_bounds(version: TableVersion) -> None:
     golden = log_table(version, "updates")
     files = [DataFile(PARTITION, path.rpartition("/")[2], -1) for path in golden.log_files()]
     columns = ["id", "ts", "fare", "price", "day", "at", "place.city"]

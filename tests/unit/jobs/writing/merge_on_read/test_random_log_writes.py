@@ -59,7 +59,7 @@ class Model:
         return f"{action} {options}"
 
     def _late(self, rows: list[Row], options: dict[str, str]) -> str:
-        """Write rows with a smaller ordering value than any stored row: only in commit-time order they win."""
+        """Write rows with a smaller ordering value than any stored row. They win only in commit-time order."""
         stored = [row for row in rows if (row[0], row[2]) in self.rows]
         late: list[Row] = [(k, 1, p, v, d) for k, _, p, v, d in stored]
         if late:
@@ -89,7 +89,9 @@ class Model:
 @pytest.mark.parametrize("seed", cases(range(6), [0, 1]))
 @pytest.mark.parametrize("ordering", ["ts", ""], ids=["event time", "commit time"])
 @pytest.mark.parametrize("version", cases([6, 8, 9], [6, 9]))
-def test_random_writes(tmp_path: Path, version: int, ordering: str, seed: int) -> None:
+def test_after_each_random_write_readers_see_the_rows_of_the_model(
+    tmp_path: Path, version: int, ordering: str, seed: int
+) -> None:
     chosen = random.Random(f"{version} {ordering} {seed}")
     with_metadata = {"hoodie__metadata__enable": "true"} if seed % 2 else {}
     table = new_log_table(tmp_path / "t", version, **with_metadata)

@@ -37,14 +37,14 @@ def test_a_table_keeps_its_type(tmp_path: Path, existing: str) -> None:
     table.write(OLD)
 
 
-def test_rows_that_move_between_partitions_in_event_time_order(tmp_path: Path) -> None:
+def test_moves_of_rows_between_partitions_are_refused_in_event_time_order(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.write(OLD)
     refused(table, InvalidRequestError, "is moved", options=GLOBAL)
     table.write(OLD, options={**GLOBAL, "hoodie.simple.index.update.partition.path": "false"})
 
 
-def test_an_ordering_column_that_would_get_another_type(tmp_path: Path) -> None:
+def test_an_ordering_column_that_would_get_another_type_is_refused(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.types = {"ts": pa.int32()}
     table.write(OLD)
@@ -52,7 +52,7 @@ def test_an_ordering_column_that_would_get_another_type(tmp_path: Path) -> None:
     refused(table, InvalidRequestError, "'ts' would change from int to long")
 
 
-def test_deletes_with_ordering_values_that_no_release_of_hudi_stores(tmp_path: Path) -> None:
+def test_deletes_with_ordering_values_that_no_release_of_hudi_stores_are_refused(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.types = {"ts": pa.binary()}
     table.write([("k0", b"1", "a", "old")])
@@ -67,7 +67,7 @@ def test_deletes_with_ordering_values_that_no_release_of_hudi_stores(tmp_path: P
     assert FLAG not in table.newest()[1].extra_metadata["schema"]
 
 
-def test_the_first_batch_with_such_deletes_creates_no_table(tmp_path: Path) -> None:
+def test_a_first_batch_whose_deletes_hudi_cannot_store_creates_no_table(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t", 9)
     table.types = {"ts": pa.date32()}
     day = datetime.date(2026, 1, 1)
@@ -76,7 +76,7 @@ def test_the_first_batch_with_such_deletes_creates_no_table(tmp_path: Path) -> N
     table.write([("k0", day, "a", "new")])
 
 
-def test_an_index_that_no_job_updates(tmp_path: Path) -> None:
+def test_an_index_that_no_job_updates_is_refused(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t", hoodie__metadata__enable="true")
     table.write(OLD)
     properties = table.base_path / ".hoodie" / "hoodie.properties"
@@ -85,7 +85,7 @@ def test_an_index_that_no_job_updates(tmp_path: Path) -> None:
     refused(table, UnsupportedTableError, "expr_index_x")
 
 
-def test_merge_properties_of_the_table(tmp_path: Path) -> None:
+def test_unsupported_merge_properties_of_the_table_are_refused(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.write(OLD)
     properties = table.base_path / ".hoodie" / "hoodie.properties"
@@ -93,14 +93,14 @@ def test_merge_properties_of_the_table(tmp_path: Path) -> None:
     refused(table, UnsupportedTableError, "partial updates")
 
 
-def test_hfile_blocks_in_log_files(tmp_path: Path) -> None:
+def test_hfile_blocks_in_log_files_are_refused(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.write(OLD)
     options = {"hoodie.logfile.data.block.format": "hfile"}
     refused(table, InvalidRequestError, "avro, parquet", options=options)
 
 
-def test_updates_without_ordering_value(tmp_path: Path) -> None:
+def test_updates_without_ordering_value_are_refused(tmp_path: Path) -> None:
     table = new_log_table(tmp_path / "t")
     table.write([(*row, False) for row in OLD])
     with pytest.raises(InvalidDataError, match="'ts' is null in 1 update"):

@@ -107,7 +107,7 @@ def test_in_version_6_a_late_delete_waits_for_the_compaction_of_the_row_against_
 def test_two_writers_that_look_up_keys_differently_insert_a_deleted_key_only_once(
     tmp_path: Path, version: int, first: dict[str, str], second: dict[str, str]
 ) -> None:
-    """A writer that looks into files adds the row to a log file. The record index lacks the key: it is a new row."""
+    """One writer searches files and adds the row to a log file. The other uses the index, where the key is missing."""
     table = new_indexed_table(tmp_path / "t", version)
     table.write(OLD)
     delete(table)

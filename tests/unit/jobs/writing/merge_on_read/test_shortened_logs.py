@@ -1,4 +1,4 @@
-"""Jobs that merge or search a log file refuse it if its last blocks are lost, also if the rest looks complete.
+"""Jobs that merge or search a log file refuse it if its last blocks are lost, even if the rest looks complete.
 
 If the table is listed from the metadata table, the listed sizes are those of the commits, so the job finds the loss
 when it reads the file. Otherwise the job compares the listed sizes with the commits.

@@ -98,7 +98,9 @@ def test_a_table_that_cannot_be_written_is_refused_before_its_source(
         check_write(request(tmp_path, tmp_path / "none"))
 
 
-def test_a_delete_without_the_partition_column_is_explained(table: SmallTable, tmp_path: Path) -> None:
+def test_the_error_about_a_delete_without_the_partition_column_explains_the_reason(
+    table: SmallTable, tmp_path: Path
+) -> None:
     pq.write_table(pa.table({"id": [1]}), tmp_path / "keys.parquet")
     with pytest.raises(
         InvalidRequestError, match="A delete also needs the partition of each row: add 'city'"

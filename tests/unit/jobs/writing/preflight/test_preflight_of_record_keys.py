@@ -40,7 +40,7 @@ def test_a_key_of_two_columns_is_refused_only_if_a_row_has_neither(
         assert check_write(checked) == CheckedWrite()
 
 
-def test_nulls_are_not_refused_without_statistics_or_in_a_partition_column(tmp_path: Path) -> None:
+def test_nulls_in_a_key_without_statistics_or_in_a_partition_column_are_accepted(tmp_path: Path) -> None:
     columns = {"id": pa.array([1, None]), "city": pa.array(["a", None])}
     pq.write_table(pa.table(columns), tmp_path / "rows.parquet", write_statistics=["city"])
     assert check_write(request(tmp_path, tmp_path / "rows.parquet")) == CheckedWrite()

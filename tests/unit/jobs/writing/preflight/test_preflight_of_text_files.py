@@ -111,7 +111,7 @@ def test_a_wrong_key_of_json_lines_is_refused(tmp_path: Path) -> None:
     assert "infers the types of JSON values" in note
 
 
-def test_an_empty_csv_file_is_named(tmp_path: Path) -> None:
+def test_the_error_names_an_empty_csv_file(tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     path.write_bytes(b"")
     source = SourceSpec(path=str(path), format="csv", options={"header": "true"})

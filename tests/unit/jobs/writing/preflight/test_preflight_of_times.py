@@ -76,7 +76,9 @@ def test_a_table_that_exists_gets_no_warning(table: SmallTable, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("column", ["at", "country"])
-def test_a_partition_by_a_unit_of_time_of_json_needs_a_query(column: str, tmp_path: Path) -> None:
+def test_a_json_column_needs_a_query_if_the_table_is_partitioned_by_its_unit_of_time(
+    column: str, tmp_path: Path
+) -> None:
     path = tmp_path / "rows.json"
     path.write_text('{"id": 1, "at": "2026-11-26T10:00:00", "country": "x"}', encoding="utf-8")
     source = SourceSpec(path=str(path), format="json")

@@ -1,4 +1,4 @@
-"""A listing from a damaged or contradicting metadata table is refused, or it is right. It is never wrong."""
+"""A listing from a damaged or contradictory metadata table is either refused or correct."""
 
 import random
 from collections.abc import Iterator, Mapping
@@ -105,7 +105,7 @@ def test_a_damaged_byte_never_leads_to_a_wrong_listing(version: TableVersion, na
 
 
 @EACH
-def test_an_instant_that_only_the_metadata_table_has_leads_to_no_wrong_listing(
+def test_an_instant_that_exists_only_in_the_metadata_table_causes_no_wrong_listing(
     version: TableVersion, name: str
 ) -> None:
     """An instant of the table was deleted by hand. The listing shows the table without this instant, or is refused."""
@@ -117,7 +117,7 @@ def test_an_instant_that_only_the_metadata_table_has_leads_to_no_wrong_listing(
 
 
 @EACH
-def test_files_of_a_write_that_only_the_metadata_table_has_completed_are_not_listed(
+def test_files_of_a_write_that_is_completed_only_in_the_metadata_table_are_not_listed(
     version: TableVersion, name: str
 ) -> None:
     """The table is as after the death of a writer between its two commits."""

@@ -60,7 +60,7 @@ def test_a_write_whose_delta_commit_is_pending_is_noticed(table: SmallMetadataTa
     refused(table, Reason.BEHIND)
 
 
-def test_a_delta_commit_whose_instant_the_table_does_not_have_is_noticed(table: SmallMetadataTable) -> None:
+def test_a_delta_commit_whose_instant_is_missing_from_the_table_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T4, files("a", {THREE: 3}))
     table.own(T3, files=[log(table, T3, table.records(T3, files("a", {ONE: None})))])
     assert T3 in refused(table, Reason.AHEAD).message
