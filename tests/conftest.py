@@ -46,13 +46,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 def pytest_configure(config: pytest.Config) -> None:
     failures_at_once.register(config)
-    for group, meaning in GROUPS.items():
-        config.addinivalue_line("markers", f"{group}: {meaning} (every test in tests/{group})")
-    config.addinivalue_line("markers", "at_the_end: runs after the other tests of its folder")
-    config.addinivalue_line("markers", "thorough: `make test-all` runs it, `make test` does not")
-    config.addinivalue_line("markers", "exhaustive: only TEST_DEPTH=exhaustive runs it")
-    config.addinivalue_line("markers", "on_spark: a conformance test whose jobs run on Spark")
-    config.addinivalue_line("markers", "oracles(...): releases and table versions that `make test-all` uses")
+    of_groups = (f"{group}: {meaning} (every test in tests/{group})" for group, meaning in GROUPS.items())
+    for marker in (*of_groups, "at_the_end: runs after the other tests of its folder", *depth.MARKERS):
+        config.addinivalue_line("markers", marker)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

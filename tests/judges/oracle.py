@@ -1,7 +1,18 @@
-"""The releases of Hudi that judge the engine, the table versions that they judge, and their write options."""
+"""The releases of Hudi that judge the engine, the table versions that they judge, and their write options.
 
-from collections.abc import Mapping
+Versions 8 and 9 differ in few places, and so do tables of version 6 of the two releases. Therefore, most conformance
+tests of ``make test-all`` use only the oldest and the newest pair of release and table version (`EDGES`). A test whose
+outcome may depend on the version names its pairs: ``@pytest.mark.oracles(V6_OLD, V8, V9)``. A control of a rule breaks
+the rule, and its outcome depends only on Hudi, so one release is enough. ``TEST_DEPTH=exhaustive`` runs the other cases
+too.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
 
 from judges.rows import KEY, ORDERING, PARTITION
 from support.depth import cases
@@ -102,3 +113,51 @@ SAMPLED_ORACLES = cases(ORACLES, EDGES)
 # A test that takes long uses only one of the two pairs in `make test`. The tests of a module share the pairs evenly.
 ONLY_OLDEST_SAMPLED = cases(EDGES, [V6_OLD])
 ONLY_NEWEST_SAMPLED = cases(EDGES, [V9])
+
+
+@pytest.hookimpl(tryfirst=True)  # adds the markers before `deselect_deeper` reads them
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Add the markers ``exhaustive`` and ``on_spark``."""
+    mark_exhaustive(items)
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker("on_spark")
+
+
+def mark_exhaustive(items: list[pytest.Item]) -> None:
+    """Add the marker ``exhaustive`` to each case that repeats a test with a further pair.
+
+    A case keeps its depth if ``make test`` runs it, or if its test has no case with the newest pair.
+    """
+    oracles: defaultdict[str, set[Oracle]] = defaultdict(set)
+    for item in items:
+        oracles[_function(item)].update(_oracles(item))
+    for item in items:
+        marker = item.get_closest_marker("oracles")
+        usual = set(marker.args if marker else EDGES)
+        if _is_control(item):
+            usual -= {V6_OLD}
+        is_repeated = V9 in oracles[_function(item)] and not usual.issuperset(_oracles(item))
+        if is_repeated and item.get_closest_marker("thorough"):
+            item.add_marker("exhaustive")
+
+
+def _function(item: pytest.Item) -> str:
+    return item.nodeid.partition("[")[0]
+
+
+def _is_control(item: pytest.Item) -> bool:
+    return "_control_" in _function(item)
+
+
+def _oracles(item: pytest.Item) -> set[Oracle]:
+    call = getattr(item, "callspec", None)
+    return set() if call is None else set(_found(call.params.values()))
+
+
+def _found(values: Iterable[Any]) -> Iterator[Oracle]:
+    for value in values:
+        if isinstance(value, Oracle):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _found(value)

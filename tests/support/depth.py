@@ -20,6 +20,13 @@ DEPTH = os.environ.get("TEST_DEPTH", "sample")
 IS_ALL = DEPTH in ("all", "exhaustive")
 """Whether this test run covers more than the sample."""
 
+MARKERS = (
+    "thorough: `make test-all` runs it, `make test` does not",
+    "exhaustive: only TEST_DEPTH=exhaustive runs it",
+    "oracles(...): releases and table versions that `make test-all` uses",
+    "on_spark: a conformance test whose jobs run on Spark",
+)
+
 
 def by_depth(sampled: T, everything: T) -> T:
     """Return `sampled` in ``make test``, and `everything` in deeper runs."""
