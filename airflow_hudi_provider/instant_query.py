@@ -126,13 +126,13 @@ def touched_partitions(metadata: CommitMetadata) -> set[str]:
 def find_instants(
     store: "TimelineStore",
     query: InstantQuery,
-    archived: "Callable[[], Sequence[ArchivedWrite]]" = tuple,
+    archived: "Callable[[str], Sequence[ArchivedWrite]] | None" = None,
 ) -> QueryAnswer:
     """Find the matching completed instants, in the order in which they became visible.
 
     Args:
-        archived: a function that returns the archived writes. `find_instants` calls the function only if the query
-            begins before the active timeline.
+        archived: a function that returns the archived writes that became visible after an instant time. `find_instants`
+            calls the function only if archived writes can match. If None, only the active timeline counts.
 
     Raises:
         CorruptTableError: the file of a completed instant is empty or cannot be read. The message names the instant.
@@ -155,10 +155,18 @@ def find_instants(
 
 
 def _older(
-    timeline: "Timeline", query: InstantQuery, archived: "Callable[[], Sequence[ArchivedWrite]]"
+    timeline: "Timeline", query: InstantQuery, archived: "Callable[[str], Sequence[ArchivedWrite]] | None"
 ) -> "Sequence[ArchivedWrite]":
-    """Return the archived writes if the query begins before the active timeline."""
-    return archived() if query.after and query.after < oldest_visible(timeline) else ()
+    """Return the archived writes that may match the query.
+
+    In version 6, a write becomes visible at its requested time, so the archive has no match if the query begins after
+    the first write of the active timeline. In later versions, a write that ran for a long time may have been archived
+    soon after its completion, so the archive has to be read for each query that begins at a certain time.
+    """
+    if archived is None or not query.after or not timeline.may_have_archive:
+        return ()
+    has_completion_times = any(i.completion_time is not None for i in timeline.completed_writes)
+    return archived(query.after) if has_completion_times or query.after < oldest_visible(timeline) else ()
 
 
 def oldest_visible(timeline: "Timeline") -> str:

@@ -103,13 +103,18 @@ class HudiHook(BaseHook):
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Find the completed instants that match the query. Raises TableNotFoundError."""
-        return find_instants(self.timeline_store(), query, self.archived_writes)
+        return find_instants(self.timeline_store(), query, self._archived_after)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
         """Read the archived writes, oldest first. If pyarrow is needed but missing, log a warning and return ``()``."""
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
         return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
+
+    def _archived_after(self, time: str) -> "Sequence[ArchivedWrite]":
+        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+
+        return ArchivedTimeline(self.storage, self.table_config()).readable_writes_completed_after(time)
 
     def newest_archived_writes(self) -> "Iterator[ArchivedWrite]":
         """Yield the writes of `archived_writes`, newest first. Older files are read only if the caller goes on."""
@@ -129,11 +134,13 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             InvalidRequestError: one of the names is not a write operation of Hudi.
         """
+        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
         from hudi_table_services.tables.commit_counter import count_commits_of
 
         wanted = write_operations(operations)
         store = self.timeline_store()
-        return count_commits_of(store, store.load(), wanted, archived=self.newest_archived_writes)
+        archived = ArchivedTimeline(self.storage, self.table_config()).newest_readable_operations
+        return count_commits_of(store, store.load(), wanted, archived=archived)
 
     def clusterings(self) -> "ClusteringHistory":
         """Read the clusterings on the active timeline. If there is no table, return an empty history.

@@ -10,6 +10,7 @@ from typing import Any
 from hudi_table_services.hudi_format import write_stat_codec
 from hudi_table_services.hudi_format.avro_container import (
     MAGIC,
+    AvroSchema,
     container_record_name,
     decode_container,
     encode_container,
@@ -21,6 +22,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 
 _WHAT = "commit metadata"
+_OPERATION = "operationType"
 _REPLACED = "partitionToReplaceFileIds"
 _CACHED_COMMITS = 4
 
@@ -51,9 +53,27 @@ def decode_commit_metadata(data: bytes) -> CommitMetadata:
     """
     if not data.startswith(MAGIC):
         return commit_of_record(decode_json_object(data, _WHAT))
+    return commit_of_record(decode_container(_schema_of(data), data))
+
+
+def decode_operation(data: bytes) -> WriteOperation:
+    """Decode only the write operation of a commit, which takes much less time than `decode_commit_metadata`.
+
+    Raises:
+        MalformedMetadataError: the data is empty, or is neither JSON nor Avro.
+    """
+    if not data.startswith(MAGIC):
+        return commit_of_record(decode_json_object(data, _WHAT)).operation_type
+    schema = _schema_of(data)
+    # Avro skips the fields of the file that the schema of the reader lacks.
+    fields = [field for field in schema["fields"] if field["name"] == _OPERATION]
+    record = decode_container({**schema, "fields": fields}, data)
+    return _operation(Untyped(record, _WHAT).optional_text(_OPERATION))
+
+
+def _schema_of(data: bytes) -> AvroSchema:
     is_plain = container_record_name(data) == COMMIT_METADATA["name"]
-    record = decode_container(COMMIT_METADATA if is_plain else REPLACE_COMMIT_METADATA, data)
-    return commit_of_record(record)
+    return COMMIT_METADATA if is_plain else REPLACE_COMMIT_METADATA
 
 
 def _json_record(metadata: CommitMetadata) -> dict[str, object]:
@@ -94,7 +114,7 @@ def commit_of_record(values: Mapping[str, Any]) -> CommitMetadata:
     """Build the metadata from a decoded record. Raises MalformedMetadataError if a value has an impossible type."""
     record = Untyped(values, _WHAT)
     return CommitMetadata(
-        operation_type=_operation(record.optional_text("operationType")),
+        operation_type=_operation(record.optional_text(_OPERATION)),
         partition_to_write_stats={
             path: tuple(write_stat_codec.write_stat(stat, path) for stat in stats)
             for path, stats in record.record_lists("partitionToWriteStats").items()

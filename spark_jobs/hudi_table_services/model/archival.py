@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hudi_table_services.model.instant import Action, Instant
-from hudi_table_services.model.write_stat import CommitMetadata
+from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +89,14 @@ class ArchivedWrite:
     @property
     def identity(self) -> tuple[str, Action]:
         return self.instant.identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchivedOperation:
+    """A completed write from the archive, with its operation instead of all its metadata."""
+
+    instant: Instant
+    operation: WriteOperation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

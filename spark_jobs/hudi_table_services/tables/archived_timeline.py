@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hudi_table_services.errors import UnsupportedTableError
-from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail
+from hudi_table_services.model.archival import ArchivedOperation, ArchivedWrite, ArchiveTail
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TimelineLayout
@@ -86,6 +86,26 @@ class ArchivedTimeline:
         """
         return tuple(write for write in self._completed_since(time) if write.instant.visible_from > time)
 
+    def readable_writes_completed_after(self, time: str) -> tuple[ArchivedWrite, ...]:
+        """Archived writes that became visible after an instant time; see `writes_completed_after`.
+
+        If the archive is Parquet and pyarrow is not installed, log a warning and return ``()``. There is no warning if
+        no history file was written after this time.
+
+        Raises:
+            CorruptTableError: the archive cannot be read.
+        """
+        since_ms = self._written_since(time)
+        if since_ms is not None:
+            written = HistoryManifestStore(self.storage, self.config).written_ms()
+            if all(written_ms < since_ms for written_ms in written.values()):
+                return ()
+        try:
+            return self.writes_completed_after(time)
+        except UnsupportedTableError as error:
+            _LOG.warning(_UNREADABLE, error)
+            return ()
+
     def has_write(self, time: str) -> bool:
         """Whether an archived write became visible at an instant time.
 
@@ -111,19 +131,28 @@ class ArchivedTimeline:
         undone: Collection[str] | None = None
         for write in archive.find(text) if archive is not None else ():
             undone = undone_by(self._table, self._table.load_timeline()) if undone is None else undone
-            if _is_kept(write, undone):
+            if _is_kept(write.instant, write.metadata.operation_type, undone):
                 yield write
 
     def _completed_since(self, time: str) -> tuple[ArchivedWrite, ...]:
         """Return at least the archived writes that became visible at an instant time or later, oldest first."""
-        moment = instant_moment(time, self.config)
-        if self.config.table_version.layout is TimelineLayout.V1 or moment is None:
+        since_ms = self._written_since(time)
+        if since_ms is None:
             return self.writes()
         if not self.has_begun:
             return ()
-        since_ms = int(moment.timestamp() * 1000) - _CLOCK_DIFFERENCE_MS
         store = history_store(self.storage, self.config)
         return self._without_undone(store.writes_of_files_since(since_ms))
+
+    def _written_since(self, time: str) -> int | None:
+        """Return the time from which on files with writes that completed after `time` were written; None if unknown.
+
+        The result is in milliseconds since 1970, on the clock of the storage.
+        """
+        moment = instant_moment(time, self.config)
+        if self.config.table_version.layout is TimelineLayout.V1 or moment is None:
+            return None
+        return int(moment.timestamp() * 1000) - _CLOCK_DIFFERENCE_MS
 
     def readable_writes(self) -> tuple[ArchivedWrite, ...]:
         """All archived writes. If the archive is Parquet and pyarrow is not installed, log a warning and return ``()``.
@@ -153,6 +182,28 @@ class ArchivedTimeline:
             yield from self.newest_with("")
         except UnsupportedTableError as error:
             _LOG.warning(_UNREADABLE, error)
+
+    def newest_readable_operations(self) -> Iterator[ArchivedOperation]:
+        """Yield the operations of the writes of `newest_readable_writes`, in the same order and with the same errors.
+
+        In tables with completion times, this is much faster, because only the operation of each commit is decoded.
+        """
+        if self.config.table_version.layout is TimelineLayout.V1:
+            for write in reversed(self.readable_writes()):
+                yield ArchivedOperation(instant=write.instant, operation=write.metadata.operation_type)
+            return
+        if not self.has_begun:
+            return
+        try:
+            found = history_store(self.storage, self.config).newest_operations()
+        except UnsupportedTableError as error:
+            _LOG.warning(_UNREADABLE, error)
+            return
+        undone: Collection[str] | None = None
+        for each in found:
+            undone = undone_by(self._table, self._table.load_timeline()) if undone is None else undone
+            if _is_kept(each.instant, each.operation, undone):
+                yield each
 
     def tail(self, *, count: int, limit_bytes: int) -> ArchiveTail:
         """The newest archived writes.
@@ -188,7 +239,9 @@ class ArchivedTimeline:
         if not writes:
             return ()
         undone = undone_by(self._table, self._table.load_timeline())
-        return tuple(write for write in writes if _is_kept(write, undone))
+        return tuple(
+            write for write in writes if _is_kept(write.instant, write.metadata.operation_type, undone)
+        )
 
     @property
     def _table(self) -> TableAccess:
@@ -206,10 +259,9 @@ class ArchivedTimeline:
         return history_store(self.storage, self.config)
 
 
-def _is_kept(write: ArchivedWrite, undone: Collection[str]) -> bool:
+def _is_kept(instant: Instant, operation: WriteOperation, undone: Collection[str]) -> bool:
     """See `ArchivedTimeline._without_undone`."""
-    is_undone = write.instant.requested_time in undone
-    return not is_undone or write.metadata.operation_type is WriteOperation.CLUSTER
+    return instant.requested_time not in undone or operation is WriteOperation.CLUSTER
 
 
 def archived_completions(

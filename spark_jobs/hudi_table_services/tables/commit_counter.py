@@ -7,7 +7,7 @@ also use this number.
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from hudi_table_services.errors import ObjectNotFoundError
-from hudi_table_services.model.archival import ArchivedWrite
+from hudi_table_services.model.archival import ArchivedOperation
 from hudi_table_services.model.clustering import CommitCount
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -24,7 +24,7 @@ def count_commits_of(
     operations: Sequence[WriteOperation] | None = (),
     *,
     history: ClusteringHistory | None = None,
-    archived: Callable[[], Iterable[ArchivedWrite]] = tuple,
+    archived: Callable[[], Iterable[ArchivedOperation]] = tuple,
     row_writes: Collection[str] = (),
 ) -> CommitCount:
     """Count the completed writes of all writers since the newest completed or pending clustering.
@@ -33,8 +33,8 @@ def count_commits_of(
         operations: write operations to count; if empty, all operations that change rows (`COUNTED_OPERATIONS`). None
             counts every completed write, as Hudi does.
         history: clusterings of the timeline, if they are already loaded.
-        archived: returns the archived writes, newest requested time first. The function is called only if the active
-            timeline has no clustering, and its result is read only up to the newest clustering.
+        archived: returns the operations of the archived writes, newest requested time first. The function is called
+            only if the active timeline has no clustering, and its result is read only up to the newest clustering.
         row_writes: requested times of commits that are known to have changed rows. Their metadata is read only if
             `operations` are given.
     """
@@ -44,14 +44,12 @@ def count_commits_of(
     if before:
         timeline = Timeline.of((*(write.instant for write in before), *timeline))
         clusterings = frozenset(
-            write.instant.requested_time
-            for write in before
-            if write.metadata.operation_type is WriteOperation.CLUSTER
+            write.instant.requested_time for write in before if write.operation is WriteOperation.CLUSTER
         )
     newest = max(clusterings, default="")
     later = [i for i in timeline.completed_writes if i.requested_time > newest]
     wanted: Collection[WriteOperation] = operations or COUNTED_OPERATIONS
-    known = {write.identity: write.metadata.operation_type for write in before}
+    known = {write.instant.identity: write.operation for write in before}
     # If `operations` is empty, `count_commits` also counts commits whose operations it does not know. So the metadata
     # of the commits in `row_writes` need not be read.
     skipped = frozenset() if operations else frozenset(row_writes)
@@ -61,12 +59,12 @@ def count_commits_of(
     return count_commits(timeline, clusterings, found, wanted, parity=parity)
 
 
-def _since_newest_clustering(archived: Iterable[ArchivedWrite]) -> tuple[ArchivedWrite, ...]:
+def _since_newest_clustering(archived: Iterable[ArchivedOperation]) -> tuple[ArchivedOperation, ...]:
     """Return the first writes, up to and including the first clustering; all writes if none is a clustering."""
     found = []
     for write in archived:
         found.append(write)
-        if write.metadata.operation_type is WriteOperation.CLUSTER:
+        if write.operation is WriteOperation.CLUSTER:
             break
     return tuple(found)
 

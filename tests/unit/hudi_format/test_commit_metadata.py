@@ -13,7 +13,11 @@ from hypothesis import strategies as st
 
 from hudi_table_services.errors import CorruptTableError, MalformedMetadataError
 from hudi_table_services.hudi_format.avro_container import encode_container
-from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata, encode_commit_metadata
+from hudi_table_services.hudi_format.commit_metadata import (
+    decode_commit_metadata,
+    decode_operation,
+    encode_commit_metadata,
+)
 from hudi_table_services.hudi_format.timeline_schemas import CLEAN_METADATA, COMMIT_METADATA
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, WriteStat
@@ -115,14 +119,20 @@ def test_commits_are_unchanged_after_encoding_and_decoding(
 
 
 @given(commits(), st.sampled_from(VERSIONS))
+def test_the_operation_is_that_of_the_whole_commit(metadata: CommitMetadata, version: TableVersion) -> None:
+    assert decode_operation(encode_commit_metadata(metadata, version)) is metadata.operation_type
+
+
+@given(commits(), st.sampled_from(VERSIONS))
 def test_equal_commits_are_encoded_to_equal_bytes(metadata: CommitMetadata, version: TableVersion) -> None:
     assert encode_commit_metadata(metadata, version) == encode_commit_metadata(metadata, version)
 
 
 @given(st.binary(max_size=80) | st.binary(max_size=80).map(lambda data: b"Obj\x01" + data))
 def test_arbitrary_bytes_are_refused_as_corrupt(data: bytes) -> None:
-    with pytest.raises(CorruptTableError):
-        decode_commit_metadata(data)
+    for decode in (decode_commit_metadata, decode_operation):
+        with pytest.raises(CorruptTableError):
+            decode(data)
 
 
 JSON_VALUES = st.recursive(
@@ -161,8 +171,9 @@ def test_damaged_bytes_are_decoded_or_refused_as_corrupt(version: TableVersion, 
     content = bytearray(encode_commit_metadata(commit(stat()), version))
     content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(content)))
-    with contextlib.suppress(CorruptTableError):
-        decode_commit_metadata(bytes(content[:cut]))
+    for decode in (decode_commit_metadata, decode_operation):
+        with contextlib.suppress(CorruptTableError):
+            decode(bytes(content[:cut]))
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"null", b"{", b"\xff{}", b"[" * 100_000], ids=range(6))

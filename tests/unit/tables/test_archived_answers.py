@@ -29,7 +29,7 @@ A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
 def count_commits(history: History) -> tuple[int, str | None]:
     store = history.table.timeline_store
     archived = ArchivedTimeline(history.storage, history.table.config)
-    count = count_commits_of(store, store.load(), archived=archived.newest_readable_writes)
+    count = count_commits_of(store, store.load(), archived=archived.newest_readable_operations)
     return count.count, count.since.requested_time if count.since else None
 
 
@@ -61,7 +61,7 @@ def test_the_count_reads_the_history_only_up_to_the_newest_clustering() -> None:
     history.archive(options={**SMALL_LIMITS, "hoodie.timeline.compaction.batch.size": "99"})
     counting, store = CountingStorage(history.storage), history.table.timeline_store
     archived = ArchivedTimeline(counting, history.table.config)
-    count = count_commits_of(store, store.load(), archived=archived.newest_readable_writes)
+    count = count_commits_of(store, store.load(), archived=archived.newest_readable_operations)
     assert count.count == 7
     assert old
     assert old.isdisjoint(path for path, reads in counting.requests.items() if reads)

@@ -144,7 +144,7 @@ class _ScheduleJob:
             snapshot.timeline,
             None if parity else (),
             history=history,
-            archived=archive.newest_readable_writes if snapshot.timeline.may_have_archive else tuple,
+            archived=archive.newest_readable_operations if snapshot.timeline.may_have_archive else tuple,
             row_writes=_commits_with_files(snapshot),
         )
 

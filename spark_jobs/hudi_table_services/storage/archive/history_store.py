@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata
+from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata, decode_operation
 from hudi_table_services.hudi_format.history_manifest import HistoryFile
-from hudi_table_services.model.archival import ArchivedWrite, ArchiveTail, HistoryEntry
+from hudi_table_services.model.archival import ArchivedOperation, ArchivedWrite, ArchiveTail, HistoryEntry
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
@@ -127,6 +127,21 @@ class HistoryStore:
             for entry in entries:
                 if _is_write(entry) and wanted in (entry.metadata or b""):
                     yield _write(entry)
+
+    def newest_operations(self) -> Iterator[ArchivedOperation]:
+        """Yield the operations of all completed writes, newest first.
+
+        The newest files are read first, and older files only if the caller goes on.
+
+        Raises:
+            CorruptTableError: a manifest or a file cannot be read.
+            MalformedMetadataError: the metadata of a commit is damaged.
+        """
+        for entries in self._newest_entries():
+            for entry in entries:
+                if _is_write(entry):
+                    operation = decode_operation(entry.metadata or b"")
+                    yield ArchivedOperation(instant=_instant(entry), operation=operation)
 
     def _newest_entries(self) -> Iterator[tuple[HistoryEntry, ...]]:
         """Yield all entries in portions, newest first. Each portion reads twice as many files as the previous one."""
@@ -249,10 +264,13 @@ def _is_write(entry: HistoryEntry) -> bool:
 
 def _write(entry: HistoryEntry) -> ArchivedWrite:
     """Convert an entry to a write. Raises MalformedMetadataError."""
-    instant = Instant(
+    return ArchivedWrite(instant=_instant(entry), metadata=decode_commit_metadata(entry.metadata or b""))
+
+
+def _instant(entry: HistoryEntry) -> Instant:
+    return Instant(
         requested_time=entry.requested_time,
         action=Action(entry.action),
         state=InstantState.COMPLETED,
         completion_time=entry.completion_time,
     )
-    return ArchivedWrite(instant=instant, metadata=decode_commit_metadata(entry.metadata or b""))
