@@ -129,7 +129,7 @@ test-conformance-tables: .venv-judges/.ready ## All other tests of test-conforma
 	$(WITH_JAVA) .venv-judges/bin/python $(PYTEST) tests/conformance $(addprefix --ignore ,$(METADATA) $(LOGS))
 
 # The releases of Spark and of Hudi are independent, so the sample of Hudi's releases and table versions is enough.
-test-conformance42: .venv/.ready .venv-judges/.ready ## Run the sample of test-conformance, as far as it uses Spark, with the engine on Spark 4.2; only test-all includes this target
+test-conformance42: .venv/.ready .venv-judges/.ready ## Run the tests of the sample of test-conformance that use Spark, with the engine on Spark 4.2; only test-all includes this target
 	$(WITH_SPARK) TEST_DEPTH=sample .venv/bin/python $(PYTEST) tests/conformance -m on_spark
 
 test-readers: .venv/.ready .venv-judges/.ready .venv-readers/.ready ## Let Hive, Trino, Spark, DuckDB and pandas read tables through a Hive Metastore; needs Maven; only test-all includes this target

@@ -42,7 +42,7 @@ _LEFT_BEHIND = (
 COMPACTION_PLANS = PlanService(
     name="compaction",
     readers_see="the same rows as before",
-    none_named="the previous task named no plan, because it had nothing to plan or only made a preview",
+    none_named="the previous task returned no plan, because it found nothing to compact or only made a preview",
     resolve=resolve_compaction_options,
     reported=compactions_in,
     report_of=report_of_compactions,
@@ -64,7 +64,7 @@ class ScheduleCompactionOperator(HudiPlanOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
-    :param every_n_commits: number of delta commits since the last compaction that make a compaction due
+    :param every_n_commits: minimum number of delta commits since the last compaction for a new compaction
         (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
     :param ignore_trigger: plan even if no compaction is due (``hoodie.compact.inline.trigger.strategy``).
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.
@@ -186,7 +186,7 @@ class CompactionOperator(HudiPlanOperator):
     :param base_path: URI or path of the table; a relative path starts at the connection's base path. (templated)
     :param hudi_conn_id: connection of type ``hudi`` with base path, Spark and storage connection. (templated)
     :param partitions: compact only these partition paths. (templated)
-    :param every_n_commits: number of delta commits since the last compaction that make a compaction due
+    :param every_n_commits: minimum number of delta commits since the last compaction for a new compaction
         (``hoodie.compact.inline.max.delta.commits``). With 0, the value of this key applies, by default 5. (templated)
     :param ignore_trigger: plan even if no compaction is due (``hoodie.compact.inline.trigger.strategy``).
     :param preview: make a plan, report the plan in the log and the return value, and write nothing.

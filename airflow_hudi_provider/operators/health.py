@@ -95,7 +95,7 @@ class HudiTableHealthOperator(HudiServiceOperator):
             context["ti"].xcom_push(key="health", value=health_answer(result))
 
     def log_state_after_kill(self, run: TaskRun) -> None:
-        self.log.warning("The task was killed; it had written nothing.")
+        self.log.warning("The task was killed. A health task writes nothing.")
 
     def answer_of(self, result: JobResult) -> dict[str, Any]:
         return health_answer(result)

@@ -202,12 +202,20 @@ def selects_all(instant: Instants) -> bool:
 
 def execution_fields(instant: Instants, when_held: WhenHeld) -> dict[str, Any]:
     """Return the fields of a request that executes plans. Raises InvalidRequestError."""
-    return {"instants": () if selects_all(instant) else instants_of(instant), "when_held": when_held}
+    if selects_all(instant):
+        return {"instants": (), "when_held": when_held}
+    advice = "To execute all pending plans, omit instant."
+    return {"instants": instants_of(instant, how_to_select_all=advice), "when_held": when_held}
 
 
 def cancellation_fields(
     instant: Instants | None, older_than_minutes: int | str | None, *, names_plans: bool
 ) -> dict[str, Any]:
     """Return the fields of a request that cancels plans. Raises InvalidRequestError."""
-    age = None if names_plans else whole_number_of("older_than_minutes", older_than_minutes or 0)
-    return {"instants": instants_of(instant) if names_plans else (), "older_than_minutes": age}
+    if not names_plans:
+        age = whole_number_of("older_than_minutes", older_than_minutes or 0)
+        return {"instants": (), "older_than_minutes": age}
+    advice = (
+        "To cancel all pending plans that no job is executing, give older_than_minutes=0 instead of instant."
+    )
+    return {"instants": instants_of(instant, how_to_select_all=advice), "older_than_minutes": None}

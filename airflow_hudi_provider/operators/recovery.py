@@ -18,6 +18,8 @@ from hudi_table_services.contract.recovery import (
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import InvalidRequestError
 
+_ALL_FAILED = "To roll back all failed writes, give all_failed=True instead of instant."
+
 
 class SavepointOperator(UpkeepOperator):
     """Create a savepoint of a commit: cleaning and archival keep the commit and its files for a later restore.
@@ -146,7 +148,7 @@ class RollbackOperator(UpkeepOperator):
             )
         return RollbackRequest(
             **self.common_fields(location, request_id, result_uri),
-            instants=instants_of(self.instant) if self.instant is not None else (),
+            instants=() if self.instant is None else instants_of(self.instant, how_to_select_all=_ALL_FAILED),
             all_failed=self.all_failed,
             preview=self.preview,
         )

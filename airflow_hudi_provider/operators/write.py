@@ -185,7 +185,7 @@ class HudiWriteOperator(HudiJobOperator):
                 "emit_partitions needs Airflow 3.3 or later. The write is complete: its rows are in the table."
             )
         keys = [each.partition_path for each in result.partitions if each.partition_path]
-        self.log.info("The asset event gets %d partition keys", len(keys))
+        self.log.info("The asset event contains %d partition keys", len(keys))
         if keys:
             event.add_partitions(keys)
 

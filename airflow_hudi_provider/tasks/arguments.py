@@ -105,11 +105,15 @@ def check_base_path(task_id: str, base_path: object, hudi_conn_id: object) -> No
         raise ValueError(f"{task_id}: {error}") from error
 
 
-def instants_of(given: object) -> tuple[str, ...]:
+def instants_of(given: object, *, how_to_select_all: str = "") -> tuple[str, ...]:
     """Read instant times from an argument: the return value of another task, a list, one time, or a string.
 
     A rendered template is a string that contains times separated by commas, or a list or return value in JSON or Python
     notation. Return an empty tuple for a list or return value that contains no instant time.
+
+    Args:
+        how_to_select_all: a sentence for the error about an empty argument; empty if the operator cannot select all
+            instants.
 
     Raises:
         InvalidRequestError: the argument is empty, or has an unknown form.
@@ -127,9 +131,8 @@ def instants_of(given: object) -> tuple[str, ...]:
         given = given["instants"]
     if given is None or (isinstance(given, str) and given.strip() in ("", "None", "null")):
         raise InvalidRequestError(
-            "The argument 'instant' is empty after Airflow rendered its template. An empty value does not mean "
-            "all pending plans.",
-            hint="Check the template and the values to which it refers; to select all pending plans, omit instant.",
+            "The argument 'instant' is empty after Airflow rendered its template. An empty value selects nothing.",
+            hint=f"Check the template and the values to which it refers. {how_to_select_all}".strip(),
         )
     if isinstance(given, str):
         return tuple(name.strip() for name in given.split(",") if name.strip())

@@ -158,7 +158,7 @@ def assert_rows_equal(judged: pa.Table | Sequence[Row], model: Mapping[str, Row]
     found, expected = rows_by_key(judged), rows_by_key(list(model.values()))
     missing, surplus = sorted(expected.keys() - found.keys()), sorted(found.keys() - expected.keys())
     assert not missing, f"{who} does not see {len(missing)} of {len(expected)} rows: {missing[:5]}"
-    assert not surplus, f"{who} sees {len(surplus)} rows that should not be there: {surplus[:5]}"
+    assert not surplus, f"{who} reads {len(surplus)} rows that the model does not contain: {surplus[:5]}"
     wrong = [
         f"{key}.{name}: {found[key].get(name)!r}, expected {value!r}"
         for key, row in expected.items()

@@ -105,10 +105,10 @@ class NoPendingCompaction:
             shared = sorted(planned & self.file_groups)
             if shared:
                 raise CommitConflictError(
-                    f"This write adds an older version of a row to the file group {shared[0]}. The version wins as "
-                    f"soon as the pending compaction {instant.requested_time} completes, because the compaction "
-                    "removes the entries of the log files against which the version loses now. The record index and "
-                    "the secondary indexes would then be wrong.",
+                    f"This write adds an older version of a row to the file group {shared[0]}. The version now loses "
+                    f"against an entry of a log file. When the pending compaction {instant.requested_time} completes, "
+                    "it removes this entry, and the version wins. Then the record index and the secondary indexes "
+                    "would be wrong.",
                     hint="Nothing was committed. Execute or cancel the compaction, then run the request again.",
                 )
 

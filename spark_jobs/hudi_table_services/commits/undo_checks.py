@@ -85,7 +85,8 @@ def require_unplanned(table: TableAccess, timeline: Timeline, chosen: Collection
         if held:
             service = "compaction" if pending.action is Action.COMPACTION else "clustering"
             raise InvalidRequestError(
-                f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}.",
+                f"Pending {pending.action.value} {pending.requested_time} is going to read {held[0]}, which the undo "
+                "would delete or change.",
                 hint="Execute or cancel the log compaction with Hudi first."
                 if pending.action is Action.LOG_COMPACTION
                 else f"Cancel the plan first: cancel_{service}.py --instant {pending.requested_time}.",

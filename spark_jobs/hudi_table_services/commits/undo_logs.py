@@ -197,8 +197,8 @@ def _require_no_metadata_table(table: TableAccess, plan: RollbackPlan) -> None:
     partitions = read_table_config(table.storage).metadata_partitions
     if partitions and table.metadata.enable is not False:
         raise UnsupportedTableError(
-            f"{plan.undone_time} can be undone only by rollback blocks in new log files, which the metadata table "
-            "would have to list.",
+            f"To undo {plan.undone_time}, the job must write rollback blocks into new log files, and this release "
+            "cannot list these files in the metadata table.",
             hint="Nothing was undone. Drop the metadata table with rebuild_metadata_table.py --drop all, undo the "
             "write, then build the metadata table again.",
         )

@@ -120,7 +120,7 @@ MEASURES = {
     "damaged": "1 if the timeline cannot be trusted, for example because a completed instant has zero bytes; else 0",
     "dead_instants": "pending instants whose writer has stopped; the next job has to finish or undo them",
     "file_groups_in_compactions": "file groups that pending compactions will rewrite",
-    "foreign_files": "files in partition folders that Hudi did not write; hidden files do not count",
+    "foreign_files": "files that are in partition folders but were not written by Hudi; hidden files do not count",
     "hours_ahead": "hours by which the newest instant is ahead of the clock; 0 if it is not ahead",
     "hours_since_commit": "hours since the newest completed write was requested",
     "leftover_bytes": "bytes of the leftover files",
@@ -129,7 +129,7 @@ MEASURES = {
     "log_bytes": "bytes of the log files that no compaction has merged; snapshot queries read them in addition to the "
     "base files",
     "log_files": "log files that no compaction has merged",
-    "log_ratio": "`log_bytes` per byte of base file; missing if the table has only log files",
+    "log_ratio": "`log_bytes` divided by the bytes of the base files; missing if the table has only log files",
     "metadata_bytes": "bytes of all files of the metadata table",
     "metadata_commits_ahead": "delta commits of the metadata table whose instants the table does not have",
     "metadata_commits_behind": "completed instants of the table that the metadata table lacks",
@@ -146,7 +146,7 @@ MEASURES = {
     "missing_files": "files of the latest file slices: base files that are missing or empty, or whose size differs "
     "from the size in their commit, and log files that are missing",
     "oldest_compaction_hours": "hours since the oldest pending compaction was requested; 0 if none is pending",
-    "oldest_log_hours": "hours since the oldest log file that no compaction has merged was written; 0 if there is none",
+    "oldest_log_hours": "age in hours of the oldest log file that no compaction has merged; 0 if there is none",
     "oldest_pending_hours": "hours since the oldest pending instant was requested",
     "outdated_bytes": "bytes of the outdated files",
     "outdated_files": "data files that are not in the latest file slices; the retention policy may still "

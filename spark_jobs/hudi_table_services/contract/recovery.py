@@ -197,7 +197,7 @@ class RecoveryReport(Report):
             ("Would be undone" if result.is_preview else "Undone", undone),
             ("Files that would be deleted", [name for each in self.undone for name in each.file_names]),
             ("Pending rollbacks and restores that the job completed first", list(self.finished)),
-            ("Writes that may still run", list(self.left_alone)),
+            ("Not undone", list(self.left_alone)),
         ]
 
 

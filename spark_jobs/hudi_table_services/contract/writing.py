@@ -103,13 +103,13 @@ class SourceSpec:
     def _complete_table_source(self) -> None:
         if self.path or self.format != "parquet":
             raise InvalidRequestError(
-                f"The source is the Hudi table {self.table}, and also has a path or a format of files.",
+                f"The source names the Hudi table {self.table} and also a path or a format of files.",
                 hint="Give --source-table, or --source-path and --source-format, but not both.",
             )
         modes = tuple(each.value for each in SourceMode)
         if self.mode not in ("", *modes):
             raise InvalidRequestError(
-                f"Unknown value {self.mode!r} of the mode of the source.",
+                f"The source has the unknown mode {self.mode!r}.",
                 hint=f"{did_you_mean(self.mode, modes)} Valid values: {', '.join(modes)}.".strip(),
             )
         object.__setattr__(self, "mode", self.mode or SourceMode.INCREMENTAL.value)
@@ -243,12 +243,12 @@ def refuse_as_load(request: UpsertRequest, begin: str, operation: str = "") -> N
     replaces = operation == "insert_overwrite_table" and begin.strip().lower() == EARLIEST
     if operation != "upsert" and not replaces:
         raise InvalidRequestError(
-            f"The request of the load has the operation {operation}, but loads only upsert and delete rows.",
+            f"The request has the operation {operation}, but a load of changes can only upsert and delete rows.",
             hint="Leave the operation out. To replace the target by the whole source, give the operation "
             f"insert_overwrite_table with the begin {EARLIEST} (--source-begin {EARLIEST}).",
         )
     if request.dry_run:
         raise InvalidRequestError(
-            "The request of the load is a dry run, which loads of changes do not support.",
+            "The request is a dry run, but a load of changes has no dry run.",
             hint="Leave the field out.",
         )

@@ -28,7 +28,8 @@ def index_buckets(rule: BucketHash, keys: pa.StringArray) -> Integers:
         example = keys.filter(pa.array(is_ambiguous))[0].as_py()
         raise InvalidDataError(
             f"{counted(int(is_ambiguous.sum()), 'row')} of {len(keys)} have a record key that Hudi 0.15 and Hudi 1.2 "
-            f"assign to different buckets, for example {example!r}. One of them would not find the row.",
+            f"assign to different buckets, for example {example!r}. With such a key, one of the two releases would not "
+            "find the row.",
             hint="Use keys without a colon, or a table of version 8 or 9, in which the rule of Hudi 1.2 applies.",
         )
     return numbers
@@ -51,7 +52,7 @@ def check_index_buckets(rule: BucketHash, keys: pa.StringArray, numbers: Integer
     row = int(is_elsewhere.argmax())
     raise InvalidRequestError(
         f"The file group {file_id} has the key {keys[row].as_py()!r}, which belongs to bucket {numbers[row]} of "
-        f"{rule.bucket_count} if the hash fields are {', '.join(rule.hash_fields)}. Another write used other options, "
-        "and with these options the key would get a second row.",
+        f"{rule.bucket_count} if the hash fields are {', '.join(rule.hash_fields)}. An earlier write used other "
+        "options. With the options of this write, the key would get a second row.",
         hint=f"Set {NUM_BUCKETS} and {HASH_FIELD} to the values of the earlier writes of the table.",
     )

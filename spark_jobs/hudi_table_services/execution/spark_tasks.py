@@ -199,8 +199,8 @@ def translated_errors(spark: "SparkSession", description: str) -> Iterator[None]
         if _has_lost_spark(spark, error):
             raise ExecutionFailedError(
                 f"Spark ended in the step: {description}. The JVM of its driver is shutting down or has ended.",
-                hint="Another program ended the JVM, or memory was short: see the log of Spark and of the machine. "
-                "Then run the request again.",
+                hint="Either another program ended the JVM, or memory was short. See the logs of Spark and of the "
+                "machine, then run the request again.",
             ) from error
         cause = _cause_line(error)
         if _DATA_EXCEPTION.search(cause):

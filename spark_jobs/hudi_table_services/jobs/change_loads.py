@@ -199,7 +199,9 @@ def _load(
         _LOG.info("Chain %s, from %s until %s: %s", source.chain, start.begin, changes.until, changes.plan)
         if changes.waits_for:
             _LOG.warning(
-                "The load ends before the pending write %s of %s.", changes.waits_for, source.base_path
+                "The load reads only commits before the pending write %s of %s.",
+                changes.waits_for,
+                source.base_path,
             )
         if changes.rows is None:
             return nothing_new(request, source, start, changes.waits_for)

@@ -182,13 +182,15 @@ def nothing_new(
     Args:
         waits_for: see `ChangeScan.waits_for`.
     """
-    reason = f"{source.base_path} has no commit after {start.begin}"
+    after = start.begin
     if start.position is not None:
-        reason += f", the position of the chain {source.chain!r}"
+        after += f", the position of the chain {source.chain!r}"
+    reason = f"{source.base_path} has no commit after {after}"
     if waits_for:
-        reason += (
-            f", that the load can read now: the write {waits_for} is pending, and the load reads later commits only "
-            "when this write has completed or was rolled back. Roll it back if its writer died"
+        reason = (
+            f"the write {waits_for} is pending, so the load cannot yet read commits of {source.base_path} after "
+            f"{after}. A load reads them when the pending write is completed or rolled back. If the writer of "
+            f"{waits_for} died, roll {waits_for} back"
         )
     return JobResult(
         request_id=request.request_id if request.can_be_repeated else start.identity,
@@ -341,7 +343,7 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
     if position.replaced_by and window_bound(start.begin, config):
         raise InvalidRequestError(
             f"In the commit {position.replaced_by}, the load of another chain has replaced all rows of the target "
-            f"{request.base_path}, also those of the chain {source.chain!r}.",
+            f"{request.base_path}, including those of the chain {source.chain!r}.",
             hint=f"To load this source again, run the load once with the begin {EARLIEST} (--source-begin {EARLIEST}).",
         )
     if not source.begin.strip():

@@ -174,7 +174,7 @@ def _operation_reasons(options: WriteOptions) -> dict[AnyOption, str]:
 
 def _reasons_of_buckets(options: WriteOptions) -> dict[AnyOption, str]:
     """Return why options have no effect with a bucket index, which keeps one row per record key in a file group."""
-    always = f"with {keys.INDEX_TYPE}=BUCKET, rows with the same key are always combined"
+    always = f"with {keys.INDEX_TYPE}=BUCKET, the job always writes one row per record key"
     operation, reasons = options.operation, dict[AnyOption, str]()
     if operation is WriteOperation.DELETE_PARTITION:
         named = (keys.INDEX_TYPE, NUM_BUCKETS, HASH_FIELD)

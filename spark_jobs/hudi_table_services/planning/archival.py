@@ -59,7 +59,10 @@ def plan_archival(timeline: Timeline, options: ArchivalOptions, facts: ArchivalF
     writes = timeline.completed_writes
     wanted = _wanted(writes, options, facts.archived)
     if wanted == 0:
-        reason = f"{counted(len(writes), 'commit')}; archival begins above {options.max_commits}"
+        reason = (
+            f"the timeline has {counted(len(writes), 'commit')}; archival begins when it has more than "
+            f"{options.max_commits}"
+        )
         return _plan((), writes, 0, None, reason)
     bound = min(_bounds(timeline, options, facts), default=None)
     saved = _savepointed(timeline) if options.beyond_savepoint else frozenset()

@@ -77,7 +77,7 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--every-n-commits",
         type=int,
         metavar="N",
-        help="number of delta commits since the last compaction that make a compaction due; default: "
+        help="minimum number of delta commits since the last compaction for a new compaction; default: "
         f"{MAX_DELTA_COMMITS.default}",
     )
     group.add_argument(

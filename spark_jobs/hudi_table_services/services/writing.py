@@ -104,7 +104,8 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
     add(
         "--ordering-field",
         metavar="COLUMN[,COLUMN]",
-        help="of two versions of a record, the version with the larger value stays; default: the later version",
+        help="columns that decide which of two versions of a record stays: the one with the larger value; default: the "
+        "later version stays",
     )
 
 

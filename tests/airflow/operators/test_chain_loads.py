@@ -129,7 +129,7 @@ def test_the_error_names_a_missing_connection_of_a_source(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"source_path": "/landing"}, "load: .*also has a path"),
+        ({"source_path": "/landing"}, "load: .*and also a path"),
         (
             {"source_mode": "incrementel"},
             "source_mode='incrementel' must be 'incremental' or 'changed_groups'",

@@ -172,7 +172,7 @@ def test_the_timeline_is_archived(table: SmallTable, run: Run) -> None:
         i.requested_time for i in done[5:]
     ]
     assert len(live(table)) == 9
-    with pytest.raises(AirflowSkipException, match="4 commits; archival begins above 6"):
+    with pytest.raises(AirflowSkipException, match="has 4 commits; archival begins when it has more than 6"):
         run(ArchiveOperator, **bounds)
 
 

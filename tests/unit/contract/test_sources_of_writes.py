@@ -50,9 +50,12 @@ def test_flags_describe_the_source_table() -> None:
         ({}, "neither a path nor options"),
         ({"path": "/a", "mode": "incremental"}, "The field 'mode' of the source belongs to a Hudi table"),
         ({"path": "/a", "begin": "earliest"}, "The field 'begin' .* --source-table"),
-        ({"table": "/s", "path": "/a"}, "also has a path or a format of files"),
-        ({"table": "/s", "format": "csv"}, "also has a path or a format of files"),
-        ({"table": "/s", "mode": "incremental_"}, "Unknown value 'incremental_' .*Did you mean incremental"),
+        ({"table": "/s", "path": "/a"}, "and also a path or a format of files"),
+        ({"table": "/s", "format": "csv"}, "and also a path or a format of files"),
+        (
+            {"table": "/s", "mode": "incremental_"},
+            "the unknown mode 'incremental_'.*Did you mean incremental",
+        ),
     ],
 )
 def test_contradicting_sources_are_refused(source: dict[str, Any], words: str) -> None:
@@ -64,7 +67,11 @@ def test_contradicting_sources_are_refused(source: dict[str, Any], words: str) -
 @pytest.mark.parametrize(
     ("source", "fields", "words"),
     [
-        ({}, {"operation": "insert"}, "has the operation insert, but loads only upsert and delete"),
+        (
+            {},
+            {"operation": "insert"},
+            "has the operation insert, but a load of changes can only upsert and delete",
+        ),
         ({}, {"operation": "insert_overwrite_table"}, "with the begin earliest"),
         ({}, {"dry_run": True}, "is a dry run"),
         ({"table": "/t/"}, {}, "is the target itself"),

@@ -220,7 +220,7 @@ def test_a_load_that_waits_for_a_pending_write_names_it(tmp_path: Path) -> None:
     assert reason() == f"{source.base_path} has no commit after {time}, the position of the chain 'c'"
     source.write([("b", 1, "p0", "1")], options={"hoodie.cleaner.policy.failed.writes": "NEVER"})
     assert f"the write {pending.requested_time} is pending" in reason()
-    assert "Roll it back if its writer died" in reason()
+    assert f"If the writer of {pending.requested_time} died, roll {pending.requested_time} back" in reason()
 
 
 def running_load(target: LogTable, identity: str, caller: str) -> Instant:

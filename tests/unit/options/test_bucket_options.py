@@ -95,7 +95,7 @@ def test_options_without_effect_are_reported() -> None:
         ("insert_overwrite", "hoodie.combine.before.insert", False),
     ],
 )
-def test_rows_with_the_same_key_are_always_combined(operation: str, key: str, has_warning: bool) -> None:
+def test_the_job_always_writes_one_row_per_key(operation: str, key: str, has_warning: bool) -> None:
     warnings = resolve({**INDEX, key: "false"}, operation).warnings
-    assert any("always combined" in warning for warning in warnings) is has_warning
+    assert any("always writes one row per record key" in warning for warning in warnings) is has_warning
     assert resolve({**INDEX, key: "true"}, operation).warnings == ()

@@ -12,7 +12,7 @@ def details(report: RecoveryReport, result: JobResult) -> Details:
     facts = (
         ("Savepoint", report.savepoint),
         ("Completed", ", ".join(report.finished)),
-        ("Writes that may still run", " ".join(report.left_alone)),
+        ("Not undone", " ".join(report.left_alone)),
     )
     rows = [
         (

@@ -8,6 +8,7 @@ from hudi_table_services.commits.metadata_table_services.archival import archive
 from hudi_table_services.commits.metadata_table_services.cleaning import clean, finish_clean
 from hudi_table_services.commits.metadata_table_services.compaction import compact, finish_compaction
 from hudi_table_services.commits.metadata_table_services.opened_services import OpenedServices
+from hudi_table_services.contract.text import counted
 from hudi_table_services.model.instant import Action
 from hudi_table_services.options.metadata_settings_values import ServiceSettings
 from hudi_table_services.planning.metadata_table.compaction import (
@@ -181,7 +182,7 @@ def _archive(services: OpenedServices, report: ServiceReport, settings: ServiceS
 def _archival_plan(services: OpenedServices, settings: ServiceSettings) -> MetadataArchivalPlan:
     writes, most = len(services.metadata.timeline.completed_writes), settings.archival.max_commits
     if writes <= most:
-        reason = f"{writes} commits, archival begins above {most}"
+        reason = f"the timeline has {counted(writes, 'commit')}; archival begins when it has more than {most}"
         return MetadataArchivalPlan(instants=(), reason=reason)
     return plan_metadata_archival(_timelines(services), settings.archival.min_commits)
 

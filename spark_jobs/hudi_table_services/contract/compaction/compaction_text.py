@@ -20,7 +20,7 @@ def compaction_sections(report: CompactionReport, result: JobResult) -> list[Sec
     """Return titles with their lines: each plan, the log files of the table, and the file slices that were left out."""
     sections = [(plan_title(plan), plan_lines(plan)) for plan in report.plans]
     if lines := list(_log_lines(report)):
-        sections.append(("Log files of the table", lines))
+        sections.append(("Log files", lines))
     if report.trigger:
         sections.append(("Trigger", [f"{report.trigger[0].upper()}{report.trigger[1:]}"]))
     if report.skipped:

@@ -36,7 +36,8 @@ class ParquetDataBlock:
             raise self._malformed(error) from error
         if self.row_count != grouped:
             raise MalformedMetadataError(
-                f"{what}: the Parquet footer counts {self.row_count} rows, and its row groups {grouped}."
+                f"{what}: the Parquet footer declares {self.row_count} rows in total, but its row groups have "
+                f"{grouped} rows."
             )
         if self.row_count > len(content) * _MOST_ROWS_PER_BYTE:
             raise MalformedMetadataError(

@@ -108,7 +108,7 @@ class ArrowFiles:
     def _difference(self, file: pq.ParquetFile) -> str:
         """Return why Spark may read other values from a file than Arrow; empty if there is no reason."""
         if _may_have_julian_dates(file.metadata.metadata or {}):
-            return "Spark may have written its dates in the Julian calendar"
+            return "the file may contain dates that Spark wrote in the Julian calendar"
         schema = file.schema_arrow
         by_lower_case = {name.lower(): name for name in self.types}
         for field in schema:
@@ -149,7 +149,7 @@ def arrow_files(
     _check_request(source, base_path)
     spark = frame.sparkSession
     if is_connect(spark) and is_local(source.path):
-        raise UnlikeSparkError("this process may not see the local files of the server")
+        raise UnlikeSparkError("this process possibly has no access to the local files of the server")
     with translated_errors(spark, "Listing the files of the source"):
         given = [name for name in _SETTINGS if str(spark.conf.get(name, "false")).lower() == "true"]
         types = {field["name"]: field["type"] for field in frame.schema.jsonValue()["fields"]}

@@ -157,7 +157,7 @@ def _with_partition_columns(found: SourceColumns, added: Sequence[str]) -> Sourc
 def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: bool) -> SourceColumns | str:
     separator, quote = options.get("sep", options.get("delimiter", ",")), options.get("quote", '"')
     if len(separator) != 1 or len(quote) != 1:
-        return "its separator or quote is not a single character"
+        return "the separator or the quote of the CSV file is not a single character"
     if not file.stored.size_bytes:
         if not is_only_file:
             return f"{file.uri} is empty"
@@ -178,7 +178,7 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         first_row = names
         names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
     if not names:
-        return "its first line has no column"
+        return f"the first line of {file.uri} has no column"
     names = _renamed(names, options.get("nullvalue", ""))
     if len({name.lower() for name in names}) < len(names):
         return "Spark gives an unnamed column the name of another column"

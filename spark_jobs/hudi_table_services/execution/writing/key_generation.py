@@ -37,8 +37,8 @@ _UNSAFE_TYPES = frozenset({"float", "double", "bytes"})
 _GREGORIAN_START_US = -12219292800000000
 _YEAR_10000_US = 253402300800000000
 _UNREAD_LINE = (
-    "If the source is a JSON or CSV file, Spark reads a line that it does not understand as a row of nulls; with the "
-    "source option mode=FAILFAST, the error names the line. "
+    "If Spark cannot parse a line of a JSON or CSV file, it reads the line as a row of nulls. Set the source option "
+    "mode=FAILFAST to get an error that names the line. "
 )
 _SHOWN_COLUMNS = 8
 

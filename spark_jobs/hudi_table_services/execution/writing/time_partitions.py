@@ -156,7 +156,7 @@ class TimePartition:
         return InvalidDataError(
             f"Partition column {self._field.name!r} has a time outside the years 1 to 9999 if read as "
             f"{self._options.timestamp_type.value}.",
-            hint=f"Check {TIMEBASED_TIMESTAMP_TYPE} against the unit of the column.",
+            hint=f"Check that {TIMEBASED_TIMESTAMP_TYPE} matches the unit of the column.",
         )
 
     @staticmethod

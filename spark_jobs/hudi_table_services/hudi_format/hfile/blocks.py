@@ -126,8 +126,9 @@ def decode_block(data: bytes, expected: BlockType, compression: Compression, wha
     disk_bytes = HEADER.size + bytes_after_header
     if not HEADER.size <= covered_bytes <= disk_bytes <= len(data) or content_bytes < 0:
         raise MalformedMetadataError(
-            f"{what}: the block's header declares {disk_bytes} bytes, {covered_bytes} without checksums, "
-            f"and content of {content_bytes} bytes; the file has {len(data)} bytes there."
+            f"{what}: the block's header declares impossible sizes ({disk_bytes} bytes with checksums, "
+            f"{covered_bytes} bytes without checksums, {content_bytes} bytes of content). At most {len(data)} bytes "
+            "can belong to the block."
         )
     kind = checksum_type(checksum_code, what)
     # CRC-32C is slow in Python, so a gzip block with CRC-32C is verified only by the checksum inside the gzip data.

@@ -150,8 +150,8 @@ class HFileReader:
         ends = [first, *(location.end for location in locations[:-1])]
         if [location.offset for location in locations] != ends or locations[-1].offset != last:
             raise MalformedMetadataError(
-                f"{self._what}: the index does not locate exactly the blocks from {first} to {last}, as the trailer "
-                "declares."
+                f"{self._what}: the trailer declares data blocks from {first} to {last}, but the index locates a "
+                "different set of blocks."
             )
 
     def _data_locations(self, choose: _Choose) -> list[BlockLocation]:

@@ -135,7 +135,7 @@ def finish_cancellations(
                 _LOG.info("Compaction %s is requested again.", compaction.instant.requested_time)
             elif reason := why_needed(table, history.timeline, compaction):
                 time = compaction.instant.requested_time
-                _LOG.warning("The cancellation of compaction %s is given up: %s.", time, reason)
+                _LOG.warning("Compaction %s is not cancelled and stays pending: %s.", time, reason)
                 keep_plan(table, history.timeline, compaction.instant)
             else:
                 drop_plan(table, history.timeline, compaction, request_id)

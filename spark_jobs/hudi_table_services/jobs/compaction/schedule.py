@@ -215,7 +215,11 @@ class _ScheduleJob:
         )
         if not self._is_seen_by_all_writers(now, instant):
             if not self._names_logs_by_slice:
-                _LOG.warning("Withdrawing compaction %s: another writer ended beside it.", requested_time)
+                _LOG.warning(
+                    "Removing the plan of compaction %s, because another writer began or completed a write at the "
+                    "same time.",
+                    requested_time,
+                )
                 withdraw_request(self._table, instant)
                 return None
             # Names of the other writer's log files may already contain the time of the plan, so the plan must stay.

@@ -147,8 +147,8 @@ def _is_global(index: CheckedPartition) -> bool:
 def _misplaced(partition: CheckedPartition, file_id: str) -> CorruptTableError:
     path = f"{METADATA_TABLE}/{partition.name}"
     return CorruptTableError(
-        f"A key in the file group {file_id} of `{partition.name}` belongs to another one of the "
-        f"{len(partition.slices)} file groups. Probably file groups are lost.",
+        f"A key in the file group {file_id} of `{partition.name}` belongs to a different one of the "
+        f"{len(partition.slices)} file groups. File groups are probably lost.",
         path=path,
         hint=REBUILD_HINT,
     )

@@ -139,7 +139,7 @@ def pending_restores(table: TableAccess, timeline: Timeline) -> tuple[PendingRes
                 f"{table.timeline_store.requested_path_of(instant)} is empty although the restore has started.",
                 path=table.timeline_store.requested_path_of(instant),
                 hint="The table may be between two states. Copy the plan back from a backup, then restore to the same "
-                "savepoint again; until then, writes, clusterings, cleans and rollbacks refuse the table.",
+                "savepoint again; until then, writes, clusterings, cleans and rollbacks of this table fail.",
             )
         else:
             remove_without_plan(table, instant)

@@ -181,7 +181,8 @@ class _RollbackJob:
         if compaction is not None and (reason := why_needed(self._table, timeline, compaction)):
             raise InstantHeldError(
                 f"The cancellation of compaction {plan.requested_time} cannot be finished: {reason}.",
-                hint="Execute the compaction with execute_compaction.py, which first gives the cancellation up.",
+                hint="Execute the compaction with execute_compaction.py, which first ends the cancellation and keeps "
+                "the plan.",
             )
 
     def _check(self, timeline: Timeline, chosen: Sequence[Instant]) -> None:

@@ -227,7 +227,8 @@ def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> No
     if found or wrong is None:
         return  # if the first file has the wrong format, reading its columns raises a more precise error
     raise InvalidRequestError(
-        f"The source has files of several formats: {first} and {wrong[0]}. Its format is {source.format}.",
+        f"The source has files of several formats, such as {first} and {wrong[0]}, but the request reads all of them "
+        f"as {source.format}.",
         hint=f"Give a pattern that matches only files of one format, such as *.{source.format.lower()}, or set the "
         "source option pathGlobFilter.",
     )

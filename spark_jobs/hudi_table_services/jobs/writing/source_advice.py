@@ -38,8 +38,8 @@ def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: Stru
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(
-        f"{each.sentence} The column of the new table is a string. To get a column of numbers, {cure} with the source "
-        "option nullValue, or with try_cast in the source query."
+        f"{each.sentence} In the new table, this column contains strings. To get a column of numbers, {cure} with the "
+        "source option nullValue, or with try_cast in the source query."
         for each in count_unread_texts(frame, texts)
         if 0 < each.unread_count < each.value_count / 2
     )

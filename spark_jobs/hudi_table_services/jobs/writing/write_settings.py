@@ -210,7 +210,7 @@ def merge_settings(
         mode = config.record_merge_mode
         if options.ordering_fields and options.ordering_fields != ordering:
             raise InvalidRequestError(
-                f"The table orders records by {', '.join(ordering)}, but the request by "
+                f"The ordering fields of the table are {', '.join(ordering)}, but those of the request are "
                 f"{', '.join(options.ordering_fields)}.",
                 hint="Remove the ordering field from the request, or set it to the ordering field of the table.",
             )

@@ -212,7 +212,7 @@ ASYNC_MAX_COMMITS = option(
 MAX_PENDING_PLANS = option(
     "hoodie.airflow.clustering.max.pending.plans",
     2,
-    "ours: while this number of plans or more are pending, the job schedules no new plan; 0 = no limit",
+    "ours: maximum number of pending plans; at this number, the job schedules no new plan; 0 = no limit",
     WholeNumber(least=0),
     services=(OptionGroup.CLUSTERING,),
 )

@@ -10,8 +10,8 @@ _COMPACTION_AND_ARCHIVAL = (OptionGroup.COMPACTION, OptionGroup.ARCHIVAL)
 COMPACTION_TRIGGER = option(
     "hoodie.compact.inline.trigger.strategy",
     "NUM_COMMITS",
-    "what makes a compaction due: NUM_COMMITS, NUM_COMMITS_AFTER_LAST_REQUEST (pending compactions also restart the "
-    "count), TIME_ELAPSED, NUM_AND_TIME or NUM_OR_TIME",
+    "what makes a compaction due: NUM_COMMITS, NUM_COMMITS_AFTER_LAST_REQUEST (the count restarts at each compaction, "
+    "completed or pending), TIME_ELAPSED, NUM_AND_TIME or NUM_OR_TIME",
     Member(CompactionTrigger),
     services=_COMPACTION,
 )
@@ -86,15 +86,16 @@ SELECTED_PARTITIONS = option(
 RANK_BY_BENEFIT = option(
     "hoodie.airflow.compaction.rank.by.benefit",
     False,
-    "ours: if `true`, slices with the most log bytes per byte of their base file come first, instead of the order of "
-    "the strategy",
+    "ours: if `true`, a plan first adds the slices with the most log bytes per byte of their base file, and ignores "
+    "the order of the strategy",
     Flag(),
     services=_COMPACTION,
 )
 MIN_LOG_RATIO = option(
     "hoodie.airflow.compaction.min.log.ratio",
     "0",
-    "ours: slices with fewer log bytes per byte of their base file wait; 0 = no slice waits",
+    "ours: minimum number of log bytes per byte of the base file; a plan leaves out slices below this ratio; 0 = no "
+    "minimum",
     Number(least=0),
     services=_COMPACTION,
 )

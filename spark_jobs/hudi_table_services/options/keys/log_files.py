@@ -23,7 +23,7 @@ LOG_BLOCK_FORMAT = option(
 LOG_BLOCK_SIZE = option(
     "hoodie.logfile.data.block.max.size",
     256 << 20,
-    "merge-on-read tables: size of a block of rows in a log file, in bytes of the rows in memory, from which on the "
-    "next rows begin a new block",
+    "merge-on-read tables: size of a block of rows in a log file, in bytes of the rows in memory; when a block has "
+    "this size, the next rows begin a new block",
     WholeNumber(least=1024),
 )

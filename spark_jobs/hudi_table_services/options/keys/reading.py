@@ -49,8 +49,9 @@ FULL_SCAN = option(
 HOLES_POLICY = option(
     "hoodie.read.timeline.holes.resolution.policy",
     HolesPolicy.FAIL.value,
-    "incremental reads of table version 6: if a write in the window is still pending, FAIL, or BLOCK: end the window "
-    "before the pending write; for streams, the default is BLOCK [not supported: USE_TRANSITION_TIME]",
+    "incremental reads of table version 6: if a write in the window is still pending, FAIL (the default of reads) "
+    "fails, and BLOCK (the default of streams) ends the window before the pending write [not supported: "
+    "USE_TRANSITION_TIME]",
     Member(HolesPolicy),
     services=_READS,
 )

@@ -93,7 +93,7 @@ def change_request(options: Mapping[str, str], begin: str, columns: Sequence[str
             )
     if not begin.strip():
         raise InvalidRequestError(
-            "The read of changes has no begin.", hint=f"Pass the end of the previous window, or {EARLIEST}."
+            "The read of changes has no start.", hint=f"Pass the end of the previous window, or {EARLIEST}."
         )
     window = {keys.QUERY_TYPE.key: QueryType.INCREMENTAL.value, keys.BEGIN.key: begin}
     return read_request({**options, **window}, columns=columns)

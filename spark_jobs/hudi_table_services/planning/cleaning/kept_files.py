@@ -60,12 +60,13 @@ def _rule(options: CleanOptions, retention: Retention, commits: int) -> str:
     floor = f"file versions that have been outdated for less than {options.floor_hours:g} h are kept"
     if retention.earliest is not None and floor in retention.reason:
         return (
-            f"{floor}, that is, of each file group the versions since commit {retention.earliest.requested_time} and "
-            f"the newest version before that commit ({retention.reason.replace(f'; {floor}', '')})"
+            f"{floor}, so in each file group, cleaning keeps the versions since commit "
+            f"{retention.earliest.requested_time} and the newest version before that commit "
+            f"({retention.reason.replace(f'; {floor}', '')})"
         )
     if retention.earliest is not None:
         return (
-            f"of each file group, cleaning keeps the versions since commit {retention.earliest.requested_time} and "
+            f"in each file group, cleaning keeps the versions since commit {retention.earliest.requested_time} and "
             f"the newest version before that commit ({retention.reason})"
         )
     if retention.blocker is not None:

@@ -67,7 +67,8 @@ def _buckets_differ_from_table(settings: Settings) -> Iterator[Problem]:
         if settings.has(_TYPE) and not table.has_other_file_ids and settings.text(_TYPE).upper() != "BUCKET":
             yield Problem(
                 keys=(_TYPE,),
-                reason=f"All file ids of the newest write begin with numbers of buckets, the largest is {largest}.",
+                reason="All file ids of the newest write begin with numbers of buckets. The largest number is "
+                f"{largest}.",
                 cure=f"Set {_TYPE}=BUCKET, and {_COUNT} to the value of the earlier writes of the table.",
             )
     elif table.has_other_file_ids:

@@ -191,8 +191,8 @@ def _compaction_in_every_writer(settings: Settings) -> Iterator[Problem]:
         yield Problem(
             keys=(_INLINE_COMPACTION,),
             properties=(_TABLE_TYPE,) if is_table else (),
-            reason="After every fifth delta commit, also one of another writer, a batch write of Hudi compacts all "
-            "file slices with log files before it ends.",
+            reason="After every fifth delta commit, including those of other writers, a batch write of Hudi compacts "
+            "all file slices with log files before it ends.",
             cure=f"Set {_INLINE_COMPACTION}=false for Hudi's writers if a separate task compacts the table. Set it to "
             "true if the writer shall compact.",
         )

@@ -35,7 +35,7 @@ def require_newest(timeline: Timeline, chosen: Collection[Instant]) -> None:
             named = ", ".join(f"{i.action.value} {i.requested_time} ({i.state.value})" for i in later[:5])
             more = f" and {len(later) - 5} more" if len(later) > 5 else ""
             raise InvalidRequestError(
-                f"{instant.action.value} {instant.requested_time} is not the newest write: later writes may depend on "
+                f"{instant.action.value} {instant.requested_time} is not the newest write. Later writes may depend on "
                 f"it: {named}{more}.",
                 hint=_LATER_WRITES_HINT,
             )

@@ -118,8 +118,8 @@ def read_content(storage: Storage, block: LocatedBlock) -> bytes:
 
 def _too_short(needed_bytes: int, size_bytes: int) -> str:
     return (
-        f"the file became shorter than {needed_bytes} bytes, its size in the listing or the end of a block: it has "
-        f"{size_bytes} bytes."
+        f"the file has {size_bytes} bytes, but its listing or the header of a block requires at least {needed_bytes} "
+        "bytes."
     )
 
 

@@ -129,8 +129,8 @@ def _check(names: Collection[str], found: Mapping[str, Listing]) -> None:
     without_name = [key for key, listing in found.items() if listing.files and key not in names]
     if without_list or without_name:
         raise MalformedMetadataError(
-            f"`files` of the metadata table names the partitions {some(without_list)} but does not list their "
-            f"files, and lists files of {some(without_name)}, which it does not name."
+            "`files` of the metadata table is inconsistent. Partitions that it names without a list of files: "
+            f"{some(without_list)}. Partitions whose files it lists without naming them: {some(without_name)}."
         )
     for key in names:
         bad = [name for name in found[key].files if "/" in name or not is_inside_table(name)]

@@ -73,7 +73,7 @@ class ChangeScan:
         if not self.before.plan.slices:
             return f"{self.changed.explain()}\nThe window deletes no rows."
         size = counted(len(self.before.plan.slices), "file slice")
-        return f"{self.changed.explain()}\nReads also {size} as of the begin of the window, to find deleted rows."
+        return f"{self.changed.explain()}\nAlso reads {size} as of the start of the window, to find deleted rows."
 
 
 def plan_changes(

@@ -80,8 +80,8 @@ def _refuse_pending(store: TimelineStore, timeline: Timeline, as_of: str) -> Non
     for instant in timeline.pending:
         if instant.requested_time <= as_of and is_pending_row_write(store, instant):
             raise InvalidRequestError(
-                f"The write {instant.requested_time} is pending, and belongs to the state as of {as_of} when it "
-                "completes, so two reads of this state could return different rows.",
+                f"The write {instant.requested_time} is pending. When it completes, it belongs to the state as of "
+                f"{as_of}, so two reads of this state could return different rows.",
                 hint=f"Read a state before {instant.requested_time}, or wait until the write has completed. If its "
                 "writer died, roll the write back.",
             )

@@ -93,7 +93,8 @@ def test_arguments_of_executions_and_cancellations_become_the_request() -> None:
         (ExecuteClusteringOperator, {"instant": "{{ x }}", "when_held": "wiat"}, "Did you mean wait"),
         (ClusteringOperator, {"application": "mine.py"}, "application cannot be set"),
         (ExecuteClusteringOperator, {"instant": "yesterday"}, "'yesterday' is not an instant time"),
-        (ExecuteClusteringOperator, {"instant": None}, "does not mean all pending plans"),
+        (ExecuteClusteringOperator, {"instant": None}, "To execute all pending plans, omit instant"),
+        (CancelClusteringOperator, {"instant": " "}, "give older_than_minutes=0 instead of instant"),
         (ExecuteClusteringOperator, {"base_path": None}, "base_path or hudi_conn_id"),
         (CancelClusteringOperator, {}, "give instant or older_than_minutes"),
         (

@@ -178,7 +178,7 @@ BAD_FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
     "no entry in the trailer": ("0 entries", lambda: one_block(cell(b"a", b""), entry_count=0)),
     "fewer index entries": ("after the 0 entries", lambda: one_block(cell(b"a", b""), data_index_count=0)),
     "no block in the index": ("no block", lambda: hfile(b"", [])),
-    "another last block": ("as the trailer", lambda: one_block(cell(b"a", b""), last_data_offset=7)),
+    "another last block": ("different set of blocks", lambda: one_block(cell(b"a", b""), last_data_offset=7)),
     "an index of many levels": ("levels", lambda: one_block(cell(b"a", b""), data_index_levels=9)),
     "a leaf index that is a data block": ("IDXLEAF2", lambda: one_block(cell(b"a", b""), data_index_levels=2)),
     "an index outside the file": ("trailer", lambda: one_block(cell(b"a", b""), load_on_open_offset=2**62)),

@@ -70,7 +70,7 @@ def test_a_completed_clean_without_deleted_files_says_why() -> None:
     history.savepoint(history.table.timeline_store.load().completed_writes[0], "a", *history.names("a"))
     result = history.clean(commits_retained=1)
     assert result.outcome is Outcome.COMPLETED
-    assert "0 B deleted: the 3 outdated files are kept: 1 because of each file group" in result.summary()
+    assert "0 B deleted: the 3 outdated files are kept: 1 because in each file group" in result.summary()
     assert result.summary().endswith("; 2 because savepoints or pending plans need these files")
 
 

@@ -183,7 +183,7 @@ def test_dead_writes_are_undone_and_writes_with_a_fresh_heartbeat_are_kept(versi
     assert f"{running.requested_time} may be alive: its heartbeat is 0 s old" in report(result).left_alone[0]
     with pytest.raises(InstantHeldError, match="may be alive"):
         undo(table, running, alive=True)
-    with pytest.raises(InvalidRequestError, match="later writes may depend on it"):
+    with pytest.raises(InvalidRequestError, match="Later writes may depend on it"):
         undo(table, before[0][0], alive=True)
     undo(table, running)
     assert state(table) == before

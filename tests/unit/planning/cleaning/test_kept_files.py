@@ -28,7 +28,7 @@ FROM_FIFTH = Retention(earliest=EARLIEST, reason="R")
 BLOCKED = Retention(earliest=None, blocker=PENDING, reason="R")
 IF_ANY = "outdated files, if there are any, are kept, because "
 VERSIONS_SINCE_FIFTH = (
-    "of each file group, cleaning keeps the versions since commit 20260105120000000 and the newest version before "
+    "in each file group, cleaning keeps the versions since commit 20260105120000000 and the newest version before "
     "that commit (R)"
 )
 

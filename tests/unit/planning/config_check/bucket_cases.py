@@ -29,7 +29,11 @@ BUCKET_CASES: Cases = {
     "buckets-differ-from-table": (
         [
             found(
-                "error", "the largest is 5", INDEX, options={INDEX: "BLOOM"}, table=table(bucket_numbers=SIX)
+                "error",
+                "The largest number is 5",
+                INDEX,
+                options={INDEX: "BLOOM"},
+                table=table(bucket_numbers=SIX),
             ),
             found(
                 "error",

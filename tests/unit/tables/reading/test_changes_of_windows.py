@@ -221,7 +221,7 @@ def test_windows_of_archived_commits_return_their_changes(tmp_path: Path, versio
 
 
 def test_wrong_arguments_are_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="has no begin"):
+    with pytest.raises(InvalidRequestError, match="has no start"):
         change_request({}, " ", None)
     with pytest.raises(InvalidRequestError, match="as.of.instant has no meaning for a read of changes"):
         change_request({"as.of.instant": "1"}, "earliest", None)

@@ -63,7 +63,10 @@ def one_line(name: str, text: str, **options: str) -> tuple[str, bytes, dict[str
         (one_line("a.csv", "id,city\n", header="true", encoding="UTF-16"), "options encoding"),
         (one_line("a.csv", "id,city\n", header="true", multiLine="true"), "options multiline"),
         (one_line("a.csv", "id,city\n", header="true", escape="x"), "options escape"),
-        (one_line("a.csv", "id;;city\n", header="true", sep=";;"), "separator or quote"),
+        (
+            one_line("a.csv", "id;;city\n", header="true", sep=";;"),
+            "the separator or the quote of the CSV file",
+        ),
         (one_line("a.csv", "\ufeffid,city\n", header="true"), "byte order mark"),
         (one_line("a.csv.bz2", "id,city\n", header="true"), "another codec than gzip"),
         (one_line("a.json", '{"id": 1}\n', mode="PERMISSIVE"), "without reader options"),

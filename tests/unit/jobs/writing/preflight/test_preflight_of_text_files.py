@@ -83,7 +83,7 @@ def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> Non
     (tmp_path / "in" / "b.csv").write_text("id\n1\n")
     mixed = refusal(request(tmp_path, tmp_path / "in"))
     assert "in/a.parquet and " in mixed
-    assert "in/b.csv. Its format is parquet. Give a pattern" in mixed
+    assert "in/b.csv, but the request reads all of them as parquet. Give a pattern" in mixed
     assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == CheckedWrite()
 
 

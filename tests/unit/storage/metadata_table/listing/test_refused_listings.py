@@ -164,12 +164,12 @@ def test_an_empty_completed_instant_is_noticed(table: SmallMetadataTable) -> Non
 
 def test_a_partition_without_a_list_of_files_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T3, all_partitions("c"))
-    assert "partitions c but does not list" in refused(table, Reason.DAMAGED).message
+    assert "without a list of files: c." in refused(table, Reason.DAMAGED).message
 
 
 def test_a_list_of_files_of_an_unknown_partition_is_noticed(table: SmallMetadataTable) -> None:
     write(table, T3, files("c", {THREE: 3}))
-    assert "lists files of c" in refused(table, Reason.DAMAGED).message
+    assert "without naming them: c." in refused(table, Reason.DAMAGED).message
 
 
 def test_a_missing_record_of_all_partitions_is_noticed(table: SmallMetadataTable) -> None:
