@@ -13,6 +13,8 @@ from hudi_table_services.options.keys.writing import TABLE_NAME
 
 TEXTS = st.text(max_size=12)
 NAMES = st.text(min_size=1, max_size=12)
+# The document does not contain a generated request id, which begins with "once-".
+CHOSEN_IDS = NAMES.filter(lambda name: not name.startswith("once-"))
 PAIRS = st.dictionaries(NAMES, TEXTS, max_size=3)
 SOURCES = st.builds(SourceSpec, path=NAMES, format=NAMES, options=PAIRS, sql=st.one_of(st.none(), TEXTS))
 
@@ -22,7 +24,7 @@ def requests(draw: st.DrawFn) -> UpsertRequest:
     operation = draw(st.sampled_from(OPERATIONS))
     return UpsertRequest(
         base_path=draw(NAMES),
-        request_id=draw(NAMES),
+        request_id=draw(CHOSEN_IDS),
         table_name=draw(TEXTS),
         operation=operation,
         source=None if operation == "delete_partition" else draw(st.one_of(st.none(), SOURCES)),
