@@ -54,14 +54,15 @@ def complete(
         before()
     if lock is not None:
         lock.verify()
-    written = maintenance.write_change(table, pending, change, lock)
+    now = None if conditions is None else conditions.now.snapshot
+    written = maintenance.write_change(table, pending, change, lock, now)
     # The update of the metadata table takes time, so verify the lock again. Do not add a step between this point and
     # the creation of the completed file.
     if lock is not None:
         lock.verify()
     completed = table.timeline_store.complete(pending, change.content)
-    if written is not maintenance.Written.NOTHING:
-        maintenance.run_services_after(table, lock, written)
+    if written is not None:
+        maintenance.run_services_after(table, lock, written, completed)
     return completed
 
 

@@ -54,6 +54,11 @@ class Timeline:
         times = [i.requested_time for i in self.completed_writes[-count:]]
         return ", ".join(reversed(times)) or "none"
 
+    def with_instant(self, instant: Instant) -> "Timeline":
+        """Return the timeline after a new instant, or with the new state of an instant."""
+        others = (i for i in self.instants if i.identity != instant.identity)
+        return Timeline.of((*others, instant), may_have_archive=self.may_have_archive)
+
     def since(self, before: "Timeline") -> "Timeline":
         """Return the instants, or states of instants, that are not in `before`."""
         known = set(before.instants)

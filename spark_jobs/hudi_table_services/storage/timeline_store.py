@@ -163,6 +163,18 @@ class TimelineStore:
         self._require_present(instant, self._state_files())
         return self._create(self._in_state(instant, InstantState.INFLIGHT), content)
 
+    def begin(self, action: Action, requested_time: str) -> Instant:
+        """Request an action without a plan, and make it inflight.
+
+        Unlike `start`, this method does not check that the requested file still exists, but `complete` checks this.
+
+        Raises:
+            InstantExistsError: another writer used this time for the same action.
+        """
+        return self._create(
+            self._in_state(self.request(action, requested_time=requested_time), InstantState.INFLIGHT), b""
+        )
+
     def complete(self, instant: Instant, content: bytes) -> Instant:
         """Create the completed file, which makes the change visible. The caller holds the table lock.
 

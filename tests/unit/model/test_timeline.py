@@ -64,6 +64,16 @@ def test_only_new_instants_are_returned_by_since(before: list[Instant], later: l
     assert not {*second.since(first)} & {*first}
 
 
+@given(st.lists(STATES, max_size=20), STATES)
+def test_the_timeline_with_an_instant_has_the_new_state_of_this_instant(
+    before: list[Instant], changed: Instant
+) -> None:
+    timeline = Timeline.of(before, may_have_archive=False).with_instant(changed)
+    others = [instant for instant in Timeline.of(before) if instant.identity != changed.identity]
+    assert timeline == Timeline.of([*others, changed])
+    assert not timeline.may_have_archive
+
+
 def test_instants_are_found_by_their_requested_time() -> None:
     savepoint, commit = instant(1, Action.SAVEPOINT), instant(1, Action.COMMIT)
     timeline = Timeline.of([savepoint, commit, instant(2, Action.CLEAN)])

@@ -104,7 +104,7 @@ def write_delta_commit(table: MetadataTable, commit: DeltaCommit) -> Instant:
         InstantExistsError, ObjectExistsError: another process is writing the same instant.
     """
     store = table.timeline_store
-    instant = store.start(store.request(Action.DELTA_COMMIT, requested_time=commit.instant_time))
+    instant = store.begin(Action.DELTA_COMMIT, commit.instant_time)
     slices = {each.file_group_id: each for found in commit.slices.values() for each in found}
     if commit.new_groups:
         create_file_groups(table, commit.new_groups, commit.instant_time)

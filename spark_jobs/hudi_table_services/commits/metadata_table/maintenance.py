@@ -6,8 +6,7 @@ the metadata table off before the first change that would make it stale.
 
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import replace
-from enum import Enum
+from dataclasses import dataclass, replace
 
 from hudi_table_services.commits.metadata_table.delta_commit import (
     ChangesByPartition,
@@ -36,7 +35,11 @@ from hudi_table_services.commits.metadata_table.undo import (
     undo_delta_commit,
 )
 from hudi_table_services.commits.metadata_table_services.compaction import require_finishable
-from hudi_table_services.commits.metadata_table_services.run import finish_services, run_services
+from hudi_table_services.commits.metadata_table_services.run import (
+    finish_services,
+    is_any_service_due,
+    run_services,
+)
 from hudi_table_services.commits.table_change import CleanedFiles, NewFiles, NoFiles, TableChange
 from hudi_table_services.errors import CorruptTableError, HudiTableServiceError, TableNotFoundError
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
@@ -44,6 +47,8 @@ from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.planning.metadata_table.instant_times import instant_millis
 from hudi_table_services.storage.clock import zone_at
@@ -66,48 +71,52 @@ from hudi_table_services.tables.table import TableAccess
 _LOG = logging.getLogger(__name__)
 
 
-class Written(Enum):
-    """What `write_change` did.
+@dataclass(frozen=True, slots=True)
+class WrittenChange:
+    """A change that the metadata table contains.
 
-    NOTHING: the table has no metadata table, or the change concerns no file.
-    CHANGE: the metadata table contains the change.
-    OVERTAKEN: as `CHANGE`, but a compaction must follow; see the module `overtaken_statistics`.
+    Attributes:
+        metadata: the metadata table after the change.
+        is_overtaken: whether a compaction must follow; see the module `overtaken_statistics`.
     """
 
-    NOTHING = "NOTHING"
-    CHANGE = "CHANGE"
-    OVERTAKEN = "OVERTAKEN"
+    metadata: MetadataTable
+    is_overtaken: bool = False
 
 
 def write_change(
-    table: TableAccess, pending: Instant, change: TableChange, lock: TableLock | None
-) -> Written:
+    table: TableAccess,
+    pending: Instant,
+    change: TableChange,
+    lock: TableLock | None,
+    now: TableSnapshot | None = None,
+) -> WrittenChange | None:
     """Write a change into the metadata table, right before the instant of the change completes.
 
     Call this function under the table lock.
 
     Args:
         pending: the instant that is going to be completed.
+        now: the properties and the timeline of the table, if the caller has read them under the lock.
 
     Returns:
-        What was written. Unless it is `Written.NOTHING`, call `run_services_after` when the instant is completed.
+        The written change, for `run_services_after`. None if the table has no metadata table, or if the change concerns
+        no file.
 
     Raises:
         UnsupportedTableError: the metadata table has an index that this release cannot update.
         CorruptTableError: the metadata table is damaged, or contradicts the table.
         CommitConflictError, ObjectExistsError: another process is writing the same instant.
     """
-    if isinstance(change, NoFiles):
-        return Written.NOTHING
-    metadata = _to_be_updated(table)
+    metadata = None if isinstance(change, NoFiles) else _to_be_updated(table, now)
     if metadata is None:
-        return Written.NOTHING
+        return None
     if not metadata.has_own_log_instants and metadata.timeline.pending:
         config = read_table_config(table.storage)
         finish_services(replace(table, config=config), lock)
         metadata = _opened(table, config)
     require_current(metadata, ignore={pending.requested_time})
-    written = Written.CHANGE
+    is_late = False
     if _is_missing(metadata, pending, change):
         indexed = replace(
             _indexed(table, metadata, change),
@@ -118,26 +127,33 @@ def write_change(
         changes = _changes(indexed, change)
         commit = prepare_delta_commit(metadata, pending.requested_time, changes, keys, secondary)
         statistics = changes.get(PARTITION_STATS, ())
-        if statistics and is_overtaken(metadata, pending.requested_time, statistics):
-            written = Written.OVERTAKEN
-        write_delta_commit(metadata, commit)
-    return written
+        is_late = bool(statistics) and is_overtaken(metadata, pending.requested_time, statistics)
+        timeline = metadata.timeline.with_instant(write_delta_commit(metadata, commit))
+        metadata = replace(metadata, timeline=timeline)
+    return WrittenChange(metadata, is_late)
 
 
-def run_services_after(table: TableAccess, lock: TableLock | None, written: Written) -> None:
+def run_services_after(
+    table: TableAccess, lock: TableLock | None, written: WrittenChange, completed: Instant
+) -> None:
     """Run the services of the metadata table that are due after a change. Call this function under the table lock.
 
-    The change is complete, so a service that fails does not make the job fail: the next change repeats the service.
+    The change is complete, so a service that fails does not make the job fail: the next change repeats the service. If
+    no service is due, this function sends no request.
 
     Args:
         written: the result of `write_change`.
+        completed: the instant of the change.
     """
     settings = table.metadata.services
-    if written is Written.OVERTAKEN:
+    if written.is_overtaken:
         _LOG.info(
             "Compacting the metadata table: statistics of a concurrent commit hide those of this commit"
         )
         settings = replace(settings, max_delta_commits=1)
+    known = replace(written.metadata, data_timeline=written.metadata.data_timeline.with_instant(completed))
+    if not is_any_service_due(table, known, settings):
+        return
     try:
         config = read_table_config(table.storage)
         run_services(replace(table, config=config), lock, settings=settings)
@@ -263,12 +279,13 @@ def _require_usable(table: TableAccess, metadata: MetadataTable) -> None:
     )
 
 
-def _to_be_updated(table: TableAccess) -> MetadataTable | None:
+def _to_be_updated(table: TableAccess, now: TableSnapshot | None = None) -> MetadataTable | None:
     """The metadata table; None if the table has no metadata table, or if this function has switched it off.
 
-    The properties are read again, because any write of Hudi with default settings creates a metadata table.
+    The properties must have been read under the lock, because any write of Hudi with default settings creates a
+    metadata table.
     """
-    config = read_table_config(table.storage)
+    config = read_table_config(table.storage) if now is None else now.config
     if not _has_metadata_table(config):
         remove_unlisted_metadata_table(table.storage, config)
         return None
@@ -276,12 +293,12 @@ def _to_be_updated(table: TableAccess) -> MetadataTable | None:
         _switch_off(table, config)
         return None
     require_maintainable(config)
-    return _opened(table, config)
+    return _opened(table, config, None if now is None else now.timeline)
 
 
-def _opened(table: TableAccess, config: TableConfig) -> MetadataTable:
+def _opened(table: TableAccess, config: TableConfig, data_timeline: Timeline | None = None) -> MetadataTable:
     try:
-        return open_metadata_table(table.storage, config, table.clock)
+        return open_metadata_table(table.storage, config, table.clock, data_timeline=data_timeline)
     except TableNotFoundError as error:
         raise CorruptTableError(
             f"The properties of the table list a metadata table, but {METADATA_TABLE} contains none.",

@@ -25,7 +25,7 @@ from hudi_table_services.planning.metadata_table.upkeep import (
 )
 from hudi_table_services.storage.clock import instant_text
 from hudi_table_services.storage.locks.lock import TableLock
-from hudi_table_services.storage.metadata_table.opened_table import naming_folder
+from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, naming_folder
 from hudi_table_services.tables.clean_history import pending_cleans
 from hudi_table_services.tables.table import TableAccess
 
@@ -76,6 +76,20 @@ def run_services(table: TableAccess, lock: TableLock | None, *, settings: Servic
     services, report = _compact(services, report, settings)
     services, report = _clean(services, report)
     return _archive(services, report, settings)
+
+
+def is_any_service_due(table: TableAccess, metadata: MetadataTable, settings: ServiceSettings) -> bool:
+    """Whether `run_services` has something to do. This function decides by loaded timelines, and sends no request.
+
+    Args:
+        metadata: the metadata table with both timelines, read under the table lock.
+    """
+    if metadata.timeline.pending:
+        return True
+    timelines = _timelines(table, metadata)
+    if decide_compaction(timelines, settings.max_delta_commits).runs or decide_clean(timelines).runs:
+        return True
+    return bool(_archival_plan(table, metadata, settings).instants)
 
 
 def finish_services(table: TableAccess, lock: TableLock | None) -> ServiceReport:
@@ -140,7 +154,7 @@ def _with_finished(report: ServiceReport, instant_time: str, files: int = 0) -> 
 def _compact(
     services: OpenedServices, report: ServiceReport, settings: ServiceSettings
 ) -> tuple[OpenedServices, ServiceReport]:
-    timelines = _timelines(services)
+    timelines = _timelines(services.table, services.metadata)
     decision = _decided(services, timelines, decide_compaction(timelines, settings.max_delta_commits))
     report = _with_reason(report, "compaction", decision.reason)
     if decision.instant_time is None:
@@ -154,7 +168,7 @@ def _compact(
 
 
 def _clean(services: OpenedServices, report: ServiceReport) -> tuple[OpenedServices, ServiceReport]:
-    timelines = _timelines(services)
+    timelines = _timelines(services.table, services.metadata)
     decision = _decided(services, timelines, decide_clean(timelines))
     report = _with_reason(report, "clean", decision.reason)
     if decision.instant_time is None:
@@ -171,7 +185,7 @@ def _clean(services: OpenedServices, report: ServiceReport) -> tuple[OpenedServi
 
 
 def _archive(services: OpenedServices, report: ServiceReport, settings: ServiceSettings) -> ServiceReport:
-    plan = _archival_plan(services, settings)
+    plan = _archival_plan(services.table, services.metadata, settings)
     report = _with_reason(report, "archival", plan.reason)
     if not plan.instants:
         return report
@@ -179,23 +193,23 @@ def _archive(services: OpenedServices, report: ServiceReport, settings: ServiceS
     return replace(report, archived_instants=len(plan.instants))
 
 
-def _archival_plan(services: OpenedServices, settings: ServiceSettings) -> MetadataArchivalPlan:
-    writes, most = len(services.metadata.timeline.completed_writes), settings.archival.max_commits
+def _archival_plan(
+    table: TableAccess, metadata: MetadataTable, settings: ServiceSettings
+) -> MetadataArchivalPlan:
+    writes, most = len(metadata.timeline.completed_writes), settings.archival.max_commits
     if writes <= most:
         reason = f"the timeline has {counted(writes, 'commit')}; archival begins when it has more than {most}"
         return MetadataArchivalPlan(instants=(), reason=reason)
-    return plan_metadata_archival(_timelines(services), settings.archival.min_commits)
+    return plan_metadata_archival(_timelines(table, metadata), settings.archival.min_commits)
 
 
-def _timelines(services: OpenedServices) -> Timelines:
+def _timelines(table: TableAccess, metadata: MetadataTable) -> Timelines:
     """Both timelines. `fresh_instant` is the latest time that the clock of any writer can show now."""
-    metadata = services.metadata
-    latest = services.table.clock.now() + _CLOCK_SKEW
     return Timelines(
         version=metadata.config.table_version,
         table=metadata.data_timeline,
         metadata=metadata.timeline,
-        fresh_instant=instant_text(latest, services.table.config),
+        fresh_instant=instant_text(table.clock.now() + _CLOCK_SKEW, table.config),
     )
 
 

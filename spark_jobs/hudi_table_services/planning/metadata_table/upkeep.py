@@ -29,6 +29,7 @@ files may still open them."""
 
 _INSTANTS_BEFORE_CLEAN = 3
 _CLEAN_SUFFIX = "002"
+_YEAR_OF_FIRST_INSTANTS = "0000"
 _COMMIT_TIME_DIGITS = 17
 
 
@@ -50,11 +51,16 @@ def decide_clean(timelines: Timelines) -> ServiceDecision:
 
     As in Hudi, the clean waits until three instants follow the last compaction, because a reader that began before the
     compaction may still open the files of the earlier slice. Only one clean follows each compaction, because only a
-    compaction replaces slices.
+    compaction replaces slices. As long as there were at most `KEPT_SLICES` compactions, no slice is outdated.
     """
     last = last_compaction(timelines.metadata)
     if last is None:
         return not_now("the metadata table was never compacted")
+    compactions = sum(instant.action is Action.COMMIT for instant in timelines.metadata.completed)
+    if compactions <= KEPT_SLICES and _is_whole(timelines.metadata):
+        return not_now(
+            f"{counted(compactions, 'compaction')} so far, and a clean keeps {KEPT_SLICES} older slices"
+        )
     if timelines.metadata.pending:
         pending = timelines.metadata.pending[0]
         return not_now(f"{pending.action.value} {pending.requested_time} of the metadata table is pending")
@@ -75,6 +81,17 @@ def decide_clean(timelines: Timelines) -> ServiceDecision:
     if len(time) != _COMMIT_TIME_DIGITS:
         return not_now("the last delta commit of the metadata table belongs to no commit of the table")
     return ServiceDecision(instant_time=time + _CLEAN_SUFFIX, reason=reason)
+
+
+def _is_whole(metadata: Timeline) -> bool:
+    """Whether no instant was archived.
+
+    The first instants of a metadata table have times of the year 0, so they are archived first. If a partition was
+    built again after an archival, the result is True as well. Then a clean may be later than necessary.
+    """
+    return not metadata.may_have_archive or metadata.instants[0].requested_time.startswith(
+        _YEAR_OF_FIRST_INSTANTS
+    )
 
 
 def superseded_slices(

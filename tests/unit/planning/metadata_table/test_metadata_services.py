@@ -1,5 +1,7 @@
 """When the metadata table is compacted, cleaned and archived, and how far the table itself may be archived."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -219,6 +221,17 @@ def test_one_clean_follows_a_compaction(version: TableVersion) -> None:
     assert decide_clean(timelines(version, cleaned)).reason.startswith("clean ")
     again = [*cleaned, at(40, Action.COMMIT), *delta_commits(50, 3)]
     assert decide_clean(timelines(version, again)).runs
+
+
+@pytest.mark.parametrize(("compactions", "runs"), [(1, False), (2, False), (3, True)])
+def test_no_clean_begins_before_a_slice_can_be_outdated(compactions: int, runs: bool) -> None:
+    done = [at(number, Action.COMMIT) for number in range(1, compactions + 1)]
+    given_timelines = timelines(V9, [*done, *delta_commits(20, 3)])
+    assert decide_clean(given_timelines).runs  # compactions may be archived
+    active_only = replace(given_timelines.metadata, may_have_archive=False)
+    assert decide_clean(replace(given_timelines, metadata=active_only)).runs is runs
+    with_first = Timeline.of([at("00000000000000000"), *given_timelines.metadata])
+    assert decide_clean(replace(given_timelines, metadata=with_first)).runs is runs
 
 
 def test_a_pending_instant_of_the_metadata_table_prevents_its_clean() -> None:
