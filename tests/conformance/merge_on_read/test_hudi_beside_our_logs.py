@@ -15,7 +15,7 @@ from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import ALL_TYPES, KEY, ORDERING, Model, Row, assert_rows_equal, merged, some_rows
 from support.depth import by_depth, cases
 
-ORACLES = cases([V6_OLD, V8, V9], [V6_OLD, V9])
+ORACLES = cases([V6_OLD, V8, V9], [V9])
 TURNS = by_depth(10, 40)
 KEY_SPACE = 30
 MADE = [("hudi", "avro"), ("hudi", "parquet"), ("engine", "avro"), ("engine", "parquet")]

@@ -142,6 +142,7 @@ def test_hudi_continues_after_we_archived_delta_commits_and_a_compaction(
     table.assert_hudi_continues()
 
 
+@pytest.mark.thorough
 @ORACLES
 def test_rows_of_an_orphan_log_file_of_hudi_never_reappear(started: Started, oracle: Oracle) -> None:
     """A writer of Hudi dies and leaves no markers; Hudi removes its instant and keeps its log file."""
@@ -176,6 +177,7 @@ def test_hudi_continues_after_our_restore_to_our_savepoint(started: Started, ora
     table.assert_hudi_continues()
 
 
+@pytest.mark.thorough
 @ORACLES
 def test_we_restore_a_savepoint_of_hudi(started: Started, oracle: Oracle) -> None:
     table = started(oracle).update(0, 1)
@@ -234,6 +236,7 @@ def test_health_measures_log_files_of_hudi(started: Started, oracle: Oracle) -> 
     assert report.measures["log_files"] == 0
 
 
+@pytest.mark.thorough
 @ORACLES
 def test_batch_writes_of_hudi_compact_by_default(started: Started, oracle: Oracle) -> None:
     """The rule `compaction-in-every-writer` of the configuration check rests on this behaviour."""

@@ -59,7 +59,7 @@ def values(path: Path, column: str) -> list[object]:
     return pq.ParquetFile(path).read(columns=[column])[column].to_pylist()
 
 
-@pytest.mark.parametrize("version", cases(["6", "8", "9"], ["6", "9"]))
+@pytest.mark.parametrize("version", cases(["6", "8", "9"], ["6"]))
 def test_the_small_files_of_a_partition_become_one_file_with_the_same_rows(
     spark: SparkSession, tmp_path: Path, version: str
 ) -> None:

@@ -18,7 +18,7 @@ from support.jobs_on_tables import later
 from support.spark.writing import Row, TableUnderTest
 from support.with_logs.clusterings_here import keys, merged_rows
 
-VERSIONS = pytest.mark.parametrize("version", cases(["6", "8", "9"], ["6", "9"]))
+VERSIONS = pytest.mark.parametrize("version", cases(["6", "8", "9"], ["9"]))
 STRATEGY = "hoodie.clustering.plan.strategy."
 OLD: list[Row] = [(f"k{i:03}", 1, "ab"[i % 2], float(i)) for i in range(200)]
 MEMORY = {"hoodie.airflow.clustering.task.memory.bytes": str(1 << 20)}

@@ -18,7 +18,7 @@ from hudi_table_services.jobs.writing.upsert import upsert
 from support.depth import cases
 from support.spark.writing import Row, TableUnderTest
 
-VERSIONS = cases(["6", "8", "9"], ["6", "9"])
+VERSIONS = cases(["6", "8", "9"], ["9"])
 
 
 def some_rows(numbers: range, ts: int = 1, factor: float = 1.0) -> list[Row]:

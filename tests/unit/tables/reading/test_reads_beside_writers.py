@@ -26,7 +26,14 @@ from support.with_logs import clusterings_here
 
 KINDS = pytest.mark.parametrize(
     ("version", "table_type"),
-    [(version, kind) for version in (6, 8, 9) for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")],
+    [
+        (6, "COPY_ON_WRITE"),
+        pytest.param(6, "MERGE_ON_READ", marks=pytest.mark.thorough),
+        pytest.param(8, "COPY_ON_WRITE", marks=pytest.mark.thorough),
+        (8, "MERGE_ON_READ"),
+        pytest.param(9, "COPY_ON_WRITE", marks=pytest.mark.thorough),
+        (9, "MERGE_ON_READ"),
+    ],
 )
 NAMES = ("k", "ts", "p", "v")
 State = Mapping[str, Row]
