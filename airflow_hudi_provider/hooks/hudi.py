@@ -1,6 +1,6 @@
 """Read a Hudi table from a worker, the triggerer or a callback, without Spark."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from hudi_table_services.model.write_stat import CommitMetadata
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
+    from hudi_table_services.tables.archived_timeline import ArchivedTimeline
     from hudi_table_services.tables.clustering_history import ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
     from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
@@ -41,8 +42,7 @@ class HudiHook(BaseHook):
 
     :param base_path: URI or path of the table. A relative path starts at the connection's base path.
     :param hudi_conn_id: connection of type ``hudi``. If None, ``base_path`` alone locates the table.
-    :param storage_conn_id: connection with credentials of the object store. If None, the hook uses the storage
-        connection that the hudi connection names.
+    :param storage_conn_id: connection with credentials of the object store. If None, the hudi connection names it.
     """
 
     conn_name_attr = "hudi_conn_id"
@@ -103,24 +103,18 @@ class HudiHook(BaseHook):
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Find the completed instants that match the query. Raises TableNotFoundError."""
-        return find_instants(self.timeline_store(), query, self._archived_after)
+        return find_instants(
+            self.timeline_store(), query, lambda time: self._archive().readable_writes_completed_after(time)
+        )
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
         """Read the archived writes, oldest first. If pyarrow is needed but missing, log a warning and return ``()``."""
+        return self._archive().readable_writes()
+
+    def _archive(self) -> "ArchivedTimeline":
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
-        return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
-
-    def _archived_after(self, time: str) -> "Sequence[ArchivedWrite]":
-        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-
-        return ArchivedTimeline(self.storage, self.table_config()).readable_writes_completed_after(time)
-
-    def newest_archived_writes(self) -> "Iterator[ArchivedWrite]":
-        """Yield the writes of `archived_writes`, newest first. Older files are read only if the caller goes on."""
-        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
-
-        return ArchivedTimeline(self.storage, self.table_config()).newest_readable_writes()
+        return ArchivedTimeline(self.storage, self.table_config())
 
     def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
         """Count the completed writes that were requested after the newest completed or pending clustering.
@@ -134,13 +128,12 @@ class HudiHook(BaseHook):
             TableNotFoundError: there is no table.
             InvalidRequestError: one of the names is not a write operation of Hudi.
         """
-        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
         from hudi_table_services.tables.commit_counter import count_commits_of
 
-        wanted = write_operations(operations)
-        store = self.timeline_store()
-        archived = ArchivedTimeline(self.storage, self.table_config()).newest_readable_operations
-        return count_commits_of(store, store.load(), wanted, archived=archived)
+        wanted, store = write_operations(operations), self.timeline_store()
+        return count_commits_of(
+            store, store.load(), wanted, archived=lambda: self._archive().newest_readable_operations()
+        )
 
     def clusterings(self) -> "ClusteringHistory":
         """Read the clusterings on the active timeline. If there is no table, return an empty history.

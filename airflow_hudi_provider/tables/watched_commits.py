@@ -105,13 +105,15 @@ class CommitWatch:
 
         Read the archive again only if it has grown.
         """
+        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+
         if not cursor.needs_archive(timeline):
             return ()
         first = first_write_time(timeline) or ""
         if self._archived[0] != first:
             # Keep only writes that may be new. Writes before the floor of the cursor are not new, and will never be
             # new, because the floor never decreases.
-            archived = hook.newest_archived_writes()
+            archived = ArchivedTimeline(hook.storage, hook.table_config()).newest_readable_writes()
             found = [*takewhile(lambda write: write.instant.requested_time >= cursor.floor, archived)]
             found.reverse()  # oldest first
             for write in found:
