@@ -2,7 +2,7 @@
 
 Most groups wait for a JVM or for Airflow's processes half of the time, so groups can share two cores. Each lane takes
 the next group of a common queue. The longest groups are at its front, so that all lanes end at about the same time.
-``LANES`` is the number of lanes, by default 2. The output of the first lane is printed immediately, and the output of
+``LANES`` is the number of lanes, by default 2, and 3 in ``make test-all``, whose groups wait more often. The output of the first lane is printed immediately, and the output of
 each other lane is printed when all lanes have ended. The first failure ends all lanes; with ``KEEP_GOING=1``, all
 groups run.
 
@@ -91,7 +91,7 @@ FOLDERS = {
 """Folders with the test modules of a group. Each group that is missing here may read any file of the repository."""
 
 KEEPS_GOING = os.environ.get("KEEP_GOING", "0") not in ("", "0")
-LANES = int(os.environ.get("LANES") or 2)
+LANES = int(os.environ.get("LANES") or (2 if os.environ.get("TEST_DEPTH", "sample") == "sample" else 3))
 RESUMES = os.environ.get("RESUME", "0") not in ("", "0")
 SECONDS_TO_END = 120.0
 """Time that an interrupted group gets for ending its processes."""
