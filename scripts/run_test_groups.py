@@ -2,9 +2,9 @@
 
 Most groups wait for a JVM or for Airflow's processes half of the time, so groups can share two cores. Each lane takes
 the next group of a common queue. The longest groups are at its front, so that all lanes end at about the same time.
-``LANES`` is the number of lanes, by default 2, and 3 in ``make test-all``, whose groups wait more often. The output of the first lane is printed immediately, and the output of
-each other lane is printed when all lanes have ended. The first failure ends all lanes; with ``KEEP_GOING=1``, all
-groups run.
+``LANES`` is the number of lanes, by default 2, and 3 in ``make test-all``, whose groups wait more often. The output of
+the first lane is printed immediately, and the output of each other lane is printed when all lanes have ended. The first
+failure ends all lanes; with ``KEEP_GOING=1``, all groups run.
 
 With ``RESUME=1``, a run that was ended continues: groups that have passed do not run again. A group runs again if a
 file has changed since then, except test modules (``test_*.py``) in folders of other groups.
