@@ -8,11 +8,17 @@ of the loop.
 
 import logging
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from hudi_table_services.model.write_stat import request_ids_in
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
 from judges.clusterings import NO_PADDING
 from judges.concurrent_jobs import (
     LOCKED,
@@ -79,7 +85,11 @@ def test_no_row_is_lost_or_doubled_and_the_metadata_table_equals_the_files(
     _LOG.warning("%s: %s", oracle, figures)
     model = merged(hudis.model, list(writer.model.values()))
     assert_rows_equal(read_by_us(base_path), model, "our reader")
-    assert_read(judge, base_path, model, oracle)
+    try:
+        assert_read(judge, base_path, model, oracle)
+    except AssertionError as error:
+        error.add_note("\n".join(writes_of_both(base_path)))
+        raise
     assert hudis.upserts >= 2, figures
     assert writer.upserts >= 2, figures
     assert services.has_done_all, figures
@@ -94,3 +104,16 @@ def test_no_row_is_lost_or_doubled_and_the_metadata_table_equals_the_files(
             engine.write(base_path, table, version=oracle.table_version, options=ours)
         model = merged(model, last)
         assert_read(judge, base_path, model, oracle)
+
+
+def writes_of_both(base_path: Path) -> Iterator[str]:
+    """For an error message: who wrote which instant of the table, and the log files of the statistics of partitions."""
+    storage = LocalStorage(str(base_path))
+    store = TimelineStore(storage, read_table_config(storage), SystemClock())
+    for instant in store.load().completed_writes:
+        metadata = store.commit_metadata(instant)
+        writer = "the engine" if request_ids_in(metadata.extra_metadata) else "Hudi"
+        completed = instant.completion_time
+        yield f"{instant.requested_time} to {completed}: {metadata.operation_type.value} of {writer}"
+    for stored in storage.list_files(".hoodie/metadata/partition_stats"):
+        yield stored.name
