@@ -4,7 +4,7 @@ import json
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -154,11 +154,11 @@ def test_a_speculative_copy_of_a_stopped_task_leaves_no_doubled_file(
 
     The stopped process continues after the job, like a process on a machine that did not respond for a while.
     """
-    rows = orders(range(48_000), regions=REGIONS)
+    rows = orders(range(240_000), regions=REGIONS)
     with Load(s3, version, tmp_path) as load:
         job = load.start(rows, "only", on_cluster(cluster, tmp_path))
         job.wait_for("uncommitted files", partial(load.new_files, 0, 2), LONGEST_S)
-        stopped = job.wait_for("Python worker", partial(busy_python_worker, cluster.workers[0]), LONGEST_S)
+        stopped = job.wait_for("Python worker", partial(busy_python_worker, cluster.workers), LONGEST_S)
         stopped.suspend()
         try:
             ended = job.wait(LONGEST_S)
@@ -170,9 +170,10 @@ def test_a_speculative_copy_of_a_stopped_task_leaves_no_doubled_file(
         load.check(rows, commits=1)
 
 
-def busy_python_worker(worker: JobProcess) -> psutil.Process | None:
-    """A Python worker that is running code at the moment, in an executor of this worker process."""
-    for process in psutil.Process(worker.process.pid).children(recursive=True):
+def busy_python_worker(workers: Sequence[JobProcess]) -> psutil.Process | None:
+    """A Python worker that is running code at the moment, in an executor of one of these worker processes."""
+    executors = (psutil.Process(worker.process.pid) for worker in workers)
+    for process in (child for executor in executors for child in executor.children(recursive=True)):
         try:
             is_forked = process.name().startswith("python") and process.parent().name().startswith("python")
             if is_forked and process.status() == psutil.STATUS_RUNNING:
