@@ -60,6 +60,10 @@ FAILURE_OF_HUDI = "ArrayIndexOutOfBoundsException"
 succeeds when it is repeated."""
 
 
+PAUSE_S = 4.0
+"""Seconds between two writes of Hudi after the end of the loop, so that the engine can complete its writes."""
+
+
 class HudiWriter:
     """Lets real Hudi upsert batches until a deadline and repeats refused upserts; `model` has the expected rows.
 
@@ -85,6 +89,10 @@ class HudiWriter:
 
     def run(self) -> None:
         while time.monotonic() < self._until or self._continues_after_the_deadline():
+            if time.monotonic() > self._until:
+                time.sleep(
+                    PAUSE_S
+                )  # on a busy machine, the writes of the engine may have lost every conflict
             batch = self._batch(self.upserts + 1)
             self._write(as_table(batch, PLAIN))
             self.model = merged(self.model, batch)
