@@ -223,7 +223,7 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
         )
     if source is not None and tuple(names) == ("_corrupt_record",):
         return (
-            "No line of the source is a JSON document. If the files are CSV files, set --source-format csv. If a "
+            "No line of the source is a JSON document. If the files are CSV files, set --source-format=csv. If a "
             "document extends over several lines, set the source option multiLine=true."
         )
     by_lower_case = {name.lower(): name for name in names}
@@ -242,7 +242,7 @@ def advice_on_first_line(values: Sequence[str], source: SourceSpec) -> str:
         values: the values of the line, as Spark separates them.
     """
     if values and values[0].lstrip().startswith(('{"', "[{")):
-        return "The source looks like JSON. Set --source-format json."
+        return "The source looks like JSON. Set --source-format=json."
     found = [name for separator, name in _SEPARATORS.items() if len(values) == 1 and separator in values[0]]
     if not found:
         return ""

@@ -141,13 +141,13 @@ def test_a_csv_file_with_another_separator_gets_the_option(tmp_path: Path, separ
 def test_json_lines_that_are_read_as_csv_get_the_format(tmp_path: Path, options: dict[str, str]) -> None:
     source = csv(tmp_path / "rows.txt", '{"id": 1, "city": "a"}\n', **options)
     assert refusal(request(tmp_path, source)).endswith(
-        "The source looks like JSON. Set --source-format json."
+        "The source looks like JSON. Set --source-format=json."
     )
 
 
 @pytest.mark.parametrize(
     ("line", "advice"),
-    [("id,city", "Set --source-format csv"), ("id;city", "header=true"), ("id", "multiLine=true")],
+    [("id,city", "Set --source-format=csv"), ("id;city", "header=true"), ("id", "multiLine=true")],
 )
 def test_lines_without_json_get_the_format_csv_if_they_have_separators(
     tmp_path: Path, line: str, advice: str
