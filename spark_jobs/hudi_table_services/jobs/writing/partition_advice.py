@@ -3,6 +3,7 @@
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.schema import TIMESTAMP, TIMESTAMP_NTZ
+from hudi_table_services.model.table_version import TableType
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.time_partition_advice import (
     warn_of_changing_partitions,
@@ -33,7 +34,10 @@ def partition_warnings(
 def _changing_partitions(options: WriteOptions, settings: WriteSettings) -> tuple[str, ...]:
     if options.index_type.is_global:
         return ()
-    return warn_of_changing_partitions(settings.key_generator, settings.combine_fields)
+    merge_on_read = options.new_table_type is TableType.MERGE_ON_READ
+    return warn_of_changing_partitions(
+        settings.key_generator, settings.combine_fields, merge_on_read=merge_on_read
+    )
 
 
 def _too_many_partitions(settings: WriteSettings, staged: StagedInput) -> tuple[str, ...]:

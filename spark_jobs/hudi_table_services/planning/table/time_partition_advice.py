@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.model.key_generator import KeyGeneratorConfig, PartitionFieldType
-from hudi_table_services.options.keys.writing import INDEX_TYPE
+from hudi_table_services.options.keys.writing import INDEX_TYPE, SIMPLE_UPDATES_PARTITION
 from hudi_table_services.planning.table.source_columns import infers_types
 
 
@@ -30,20 +30,25 @@ def warn_of_times(
 
 
 def warn_of_changing_partitions(
-    key_generator: KeyGeneratorConfig, ordering_fields: Collection[str]
+    key_generator: KeyGeneratorConfig, ordering_fields: Collection[str], *, merge_on_read: bool = False
 ) -> tuple[str, ...]:
     """Return advice about a partition column that is also an ordering field; empty if there is none.
 
     A partition column that is part of the record key is left out, because another value means another record.
     Call the function only if the index of the write is not global.
+
+    Args:
+        merge_on_read: whether the table is merge-on-read. A write with an ordering field cannot move rows of such a
+            table to another partition.
     """
+    stays = f" and {SIMPLE_UPDATES_PARTITION}=false" if merge_on_read else ""
     for item in key_generator.partition_fields:
         if item.name in ordering_fields and item.name not in key_generator.record_key_fields:
             return (
                 f"The partition column {item.name!r} is also the ordering field, so an update of a record can have "
                 "another partition than the stored row. The update then makes a second row, because the write searches "
                 "a record only in its own partition. Partition the table by a column that never changes, such as the "
-                f"time of creation, or give each write the option {INDEX_TYPE}=GLOBAL_SIMPLE.",
+                f"time of creation, or give each write {INDEX_TYPE}=GLOBAL_SIMPLE{stays}.",
             )
     return ()
 
