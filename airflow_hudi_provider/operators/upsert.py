@@ -70,7 +70,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
     :param source_storage_conn_id: connection with credentials of the object store of ``source_table``. By default, the
         task reads ``source_table`` with the credentials of the target. (templated)
     :param record_key: columns that identify a record. (templated)
-    :param partition_by: partition columns. If empty, the table is not partitioned. (templated)
+    :param partition_by: partition columns; ``created_at:day`` makes a partition for each day. If empty, the table is
+        not partitioned. (templated)
     :param partitions: partition paths of the rows, if known in advance; ``on_pending_plan`` checks these partitions
         before Spark starts. (templated)
     :param ordering_field: column that decides which of two versions of a record wins: the version with the larger

@@ -21,7 +21,9 @@ _FLAG_OF_COMMAND = re.compile(rf"{_FLAG}(?:[ =]{_VALUE})?")
 _COMMAND = re.compile(
     r"(?<![\w./'\"-])(?P<script>\w+\.py)(?![\w/-])(?P<flags>(?: --execute| --[a-z-]+[ =][\w./:,-]*\w)*)"
 )
-_SOURCE_OPTION = re.compile(r"(?:the )?source option (?P<name>\w+)(?:=(?P<value>[^\s.,;]+))?")
+_SOURCE_OPTION = re.compile(
+    r"(?:(?:the )?source option|--source-option) (?P<name>\w+)(?:=(?:'(?P<quoted>[^']*)'|(?P<value>[^\s.,;]+)))?"
+)
 _SAME_TWICE = re.compile(r"\b(\w+) \((`\1`)\)")
 _WITHOUT_EXECUTE = re.compile(r"without --execute(?![\w-])")
 
@@ -40,9 +42,9 @@ def with_arguments(text: str, operator: type) -> str:
     known = arguments_of(operator)
     if "preview" in known:
         text = _WITHOUT_EXECUTE.sub("with preview=True", text)
-    text = _FLAG_IN_TEXT.sub(lambda found: _quoted(_as_argument(found, known)), text)
     if "source_options" in known:
         text = _SOURCE_OPTION.sub(_as_source_option, text)
+    text = _FLAG_IN_TEXT.sub(lambda found: _quoted(_as_argument(found, known)), text)
     return _SAME_TWICE.sub(r"\2", text)
 
 
@@ -100,6 +102,6 @@ def _quoted(argument: str) -> str:
 
 
 def _as_source_option(found: re.Match[str]) -> str:
-    if found["value"]:
-        return f'source_options={{"{found["name"]}": "{found["value"]}"}}'
+    if value := found["quoted"] or found["value"]:
+        return f'source_options={{"{found["name"]}": "{value}"}}'
     return f"{found['name']} in source_options"

@@ -99,7 +99,8 @@ def _add_table_flags(group: argparse._ArgumentGroup) -> None:
         "--partition-by",
         type=names_in,
         metavar="COLUMN[,COLUMN]",
-        help="partition columns; default: the table is not partitioned",
+        help="partition columns; COLUMN:day (also :hour, :month or :year) makes a partition for each day of a column "
+        "of times; default: the table is not partitioned",
     )
     add(
         "--ordering-field",

@@ -168,6 +168,11 @@ def test_the_block_names_arguments_instead_of_flags(failed_run: Callable[..., An
             UpsertWithSizingOperator,
             "Set nullValue in source_options to read this text as null.",
         ),
+        (
+            "Set --source-option sep=';' or --source-option nullValue=n/a.",
+            UpsertWithSizingOperator,
+            'Set source_options={"sep": ";"} or source_options={"nullValue": "n/a"}.',
+        ),
         ("Give --instant or --all-failed.", RollbackOperator, "Give `instant` or `all_failed`."),
         (
             "Run the job without --execute to list the files; then raise --max-files.",

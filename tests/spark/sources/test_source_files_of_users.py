@@ -249,6 +249,18 @@ def test_almost_as_many_partitions_as_rows_give_a_warning(spark: SparkSession, t
     assert any("The 20 rows have 20 different partitions" in each for each in result.warnings)
 
 
+@pytest.mark.parametrize(("index", "is_warned"), [("SIMPLE", True), ("GLOBAL_SIMPLE", False)])
+def test_a_partition_column_that_updates_change_gives_a_warning_unless_the_index_is_global(
+    spark: SparkSession, tmp_path: Path, index: str, is_warned: bool
+) -> None:
+    fields = {"partition_by": ("at:day",), "ordering_field": "at", "options": {"hoodie.index.type": index}}
+    result = write(spark, tmp_path, times(tmp_path, 4), **fields)
+    found = [each for each in result.warnings if "'at' is also the ordering field" in each]
+    assert len(found) == int(is_warned)
+    later = write(spark, tmp_path, times(tmp_path, 4), record_key=(), **fields)
+    assert not any("ordering field" in each for each in later.warnings)
+
+
 def test_a_dry_run_creates_no_file_and_no_folder(spark: SparkSession, tmp_path: Path) -> None:
     write(spark, tmp_path, times(tmp_path, 3), dry_run=True)
     assert not (tmp_path / "t").exists()

@@ -54,6 +54,7 @@ class ParquetFooter:
         types: those columns whose types in Spark are known, with their types.
         times: names of the columns that contain timestamps.
         metadata: the footer itself.
+        range_index: name of the index of a pandas DataFrame that the file does not contain as a column; else empty.
     """
 
     uri: str
@@ -61,6 +62,7 @@ class ParquetFooter:
     types: StructType
     times: tuple[str, ...]
     metadata: "pq.FileMetaData" = field(repr=False, compare=False)
+    range_index: str = field(default="", compare=False)
 
     @property
     def row_count(self) -> int:
@@ -127,7 +129,18 @@ def read_parquet_footer(file: SourceFile) -> ParquetFooter:
         types=StructType(typed),
         times=tuple(column.name for column in kept if pa.types.is_timestamp(column.type)),
         metadata=metadata,
+        range_index=_range_index(schema),
     )
+
+
+def _range_index(schema: "pa.Schema") -> str:
+    """Return the name of a RangeIndex, of which pandas stores only the bounds; empty if there is no name."""
+    try:
+        described = (schema.pandas_metadata or {}).get("index_columns", ())
+    except ValueError:  # the metadata is not JSON
+        return ""
+    indexes = [each for each in described if isinstance(each, dict)]
+    return next((str(each["name"]) for each in indexes if each.get("name")), "")
 
 
 def _column_type(found: "pa.DataType") -> DataType | None:

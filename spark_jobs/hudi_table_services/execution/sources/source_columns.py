@@ -63,6 +63,7 @@ class SourceColumns:
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
         footer: the footer of the file; None if the file is not a Parquet file.
         first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
+        warning: a sentence about names that occur several times in the header of a CSV file; else empty.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class SourceColumns:
     times: tuple[str, ...] = field(default=(), compare=False)
     footer: ParquetFooter | None = field(default=None, compare=False)
     first_row: tuple[str, ...] = field(default=(), compare=False)
+    warning: str = field(default="", compare=False)
 
     @property
     def untyped(self) -> tuple[str, ...]:
@@ -179,17 +181,23 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
     if not names:
         return f"the first line of {file.uri} has no column"
+    warning = _warning_of_repeated(names, file)
     names = _renamed(names, options.get("nullvalue", ""))
     if len({name.lower() for name in names}) < len(names):
         return "Spark gives an unnamed column the name of another column"
     times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
     if options.get("inferschema", "false").lower() == "true":
         return SourceColumns(
-            names, types=None, reason="the option inferSchema is set", times=times, first_row=first_row
+            names,
+            types=None,
+            reason="the option inferSchema is set",
+            times=times,
+            first_row=first_row,
+            warning=warning,
         )
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
-    return SourceColumns(names, types, times=times, first_row=first_row)
+    return SourceColumns(names, types, times=times, first_row=first_row, warning=warning)
 
 
 def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
@@ -206,6 +214,22 @@ def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:
         if count[name.lower()] > 1
         else name
         for position, name in enumerate(names)
+    )
+
+
+def _warning_of_repeated(names: Sequence[str], file: SourceFile) -> str:
+    """Return a sentence about the first name that occurs several times, in any case; empty if there is none."""
+    positions: dict[str, list[int]] = {}
+    for position, name in enumerate(names):
+        positions.setdefault(name.lower(), []).append(position)
+    repeated = next((found for name, found in positions.items() if name and len(found) > 1), None)
+    if repeated is None:
+        return ""
+    made = " and ".join(f"{names[position]}{position}" for position in repeated)
+    return (
+        f"The header of {file.uri} contains the column name {names[repeated[0]]!r} {len(repeated)} times. Spark names "
+        f"these columns {made}. To choose other names, correct the header, or name the columns in a source query "
+        "(--source-sql)."
     )
 
 
@@ -255,9 +279,21 @@ def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
     if line[0] not in _BRACKETS or not line.endswith(_BRACKETS[line[0]]) or len(line) == 1:
         raise InvalidRequestError(
             f"The first line of the source file {file.uri} is not a JSON document: {line[:_SHOWN_CHARACTERS]!r}.",
-            hint="Spark reads one JSON document from each line. If a document extends over several lines, set the "
-            "source option multiLine=true.",
+            hint=_advice_on_json(line),
         )
+
+
+def _advice_on_json(line: str) -> str:
+    multiple_lines = (
+        "Spark reads one JSON document from each line. If a document extends over several lines, set the source option "
+        "multiLine=true."
+    )
+    if line[0] in _BRACKETS or not any(separator in line for separator in ",;\t|"):
+        return multiple_lines
+    return (
+        "The line looks like CSV. Set --source-format=csv and, if the line contains the names of the columns, the "
+        "source option header=true."
+    )
 
 
 def _refuse_binary(start: bytes, file: SourceFile) -> None:

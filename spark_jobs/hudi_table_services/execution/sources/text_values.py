@@ -4,6 +4,7 @@
 """
 
 import logging
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,8 @@ READ_ROWS = 10_000
 """Largest number of rows of a source that `count_unread_texts` reads."""
 
 _FIRST_ROWS = 1_000
+_PLAIN = re.compile(r"[\w/-]+")
+"""Texts that a shell needs no quotes for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,14 @@ class UnreadTexts:
             f"{self.column} was read as text: {self.unread_count} of {self.value_count} values cannot be read as "
             f"{self.type_name}: {self.example!r}."
         )
+
+    @property
+    def null_option(self) -> str:
+        """Return the reader option with which Spark reads the example as null, as the user writes it."""
+        text = self.example or ""
+        if not text or "'" in text or not text.isprintable():
+            return "the source option nullValue"
+        return f"--source-option nullValue={text if _PLAIN.fullmatch(text) else repr(text)}"
 
 
 def count_unread_texts(frame: "DataFrame", columns: Mapping[str, str]) -> tuple[UnreadTexts, ...]:

@@ -1,9 +1,14 @@
-"""Warn about tables that would get one folder for almost every row."""
+"""Warn about the partitions of a new table: one folder for almost every row, or two rows of one record."""
 
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.schema import TIMESTAMP, TIMESTAMP_NTZ
-from hudi_table_services.planning.table.time_partition_advice import warn_of_times
+from hudi_table_services.model.table_version import TableType
+from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.time_partition_advice import (
+    warn_of_changing_partitions,
+    warn_of_times,
+)
 
 _FEW_ROWS = 20
 
@@ -15,14 +20,28 @@ def time_warnings(settings: WriteSettings) -> tuple[str, ...]:
     return warn_of_times(settings.key_generator, times)
 
 
-def partition_warnings(settings: WriteSettings, staged: StagedInput) -> tuple[str, ...]:
-    """Return a sentence if the rows of a new table have almost as many partitions as rows.
-
-    The result is empty if `time_warnings` names the cause.
+def partition_warnings(
+    options: WriteOptions, settings: WriteSettings, staged: StagedInput
+) -> tuple[str, ...]:
+    """Return a sentence for each property of a new table's partitions that users rarely intend.
 
     Args:
         staged: all rows of the write.
     """
+    return (*_changing_partitions(options, settings), *_too_many_partitions(settings, staged))
+
+
+def _changing_partitions(options: WriteOptions, settings: WriteSettings) -> tuple[str, ...]:
+    if options.index_type.is_global:
+        return ()
+    merge_on_read = options.new_table_type is TableType.MERGE_ON_READ
+    return warn_of_changing_partitions(
+        settings.key_generator, settings.combine_fields, merge_on_read=merge_on_read
+    )
+
+
+def _too_many_partitions(settings: WriteSettings, staged: StagedInput) -> tuple[str, ...]:
+    """Return a sentence if the rows have almost as many partitions as rows, unless `time_warnings` names the cause."""
     partitions = len(staged.partition_paths)
     if staged.row_count < _FEW_ROWS or partitions * 2 <= staged.row_count or time_warnings(settings):
         return ()

@@ -3,7 +3,7 @@
 The write job makes the same checks again with the columns that Spark reads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -29,6 +29,7 @@ from hudi_table_services.planning.table.key_generator import partition_columns_o
 from hudi_table_services.planning.table.null_keys import refuse_null_keys
 from hudi_table_services.planning.table.source_casts import cast_query
 from hudi_table_services.planning.table.source_columns import (
+    advice_on_first_line,
     misread_columns,
     refuse_invalid_flags,
     refuse_misspelled,
@@ -108,7 +109,7 @@ def _check(
     if config is None:
         _refuse_time_texts(options, columns, request.source)
     try:
-        found = _settings_with_header_advice(storage, options, config, columns, request.source)
+        found = _settings_with_advice(storage, options, config, columns, request.source)
     except (
         ModuleNotFoundError
     ) as missing:  # the key generator depends on a key in a base file, and pyarrow is missing
@@ -118,45 +119,58 @@ def _check(
     key_generator = found.key_generator if isinstance(found, WriteSettings) else found
     if columns.footer is not None:
         _refuse_null_keys(columns.footer, key_generator.record_key_fields)
+    warnings = (columns.warning,) if columns.warning else ()
     if config is not None:
-        return CheckedWrite(notes)
+        return CheckedWrite(notes, warnings)
     if isinstance(found, WriteSettings):
         new_table_config(storage, request, options, found)
-    return CheckedWrite(notes, warn_of_times(key_generator, columns.times, request.source))
+    return CheckedWrite(notes, (*warnings, *warn_of_times(key_generator, columns.times, request.source)))
 
 
-def _settings_with_header_advice(
+def _settings_with_advice(
     storage: Storage,
     options: WriteOptions,
     config: TableConfig | None,
     columns: SourceColumns,
     source: SourceSpec,
 ) -> WriteSettings | KeyGeneratorConfig:
-    """Return the result of `_settings`. If a CSV header that is not read causes an error, add advice to the error."""
+    """Return the result of `_settings`. If columns are missing because of the file, add advice to the error."""
     try:
         return _settings(storage, options, config, columns, source)
     except InvalidRequestError as refusal:
-        if _has_unread_header(storage, options, config, columns, source):
-            hint = "The first line of the file contains the names of the columns: set the source option header=true."
+
+        def would_suffice(names: Sequence[str]) -> bool:
+            try:
+                check_column_names(storage, options, config, names, source)
+            except InvalidRequestError:
+                return False
+            return True
+
+        if hint := _advice_on_file(columns, source, would_suffice):
             raise InvalidRequestError(refusal.message, hint=hint) from refusal
         raise
 
 
-def _has_unread_header(
-    storage: Storage,
-    options: WriteOptions,
-    config: TableConfig | None,
-    columns: SourceColumns,
-    source: SourceSpec,
-) -> bool:
-    """Whether the first line of a CSV file that is read without a header contains all columns that the write needs."""
-    if not columns.first_row:
-        return False
-    try:
-        check_column_names(storage, options, config, columns.first_row, source)
-    except InvalidRequestError:
-        return False
-    return True
+def _advice_on_file(
+    columns: SourceColumns, source: SourceSpec, would_suffice: Callable[[Sequence[str]], bool]
+) -> str:
+    """Return advice about columns that the write lacks because of the header or index of the file; else empty.
+
+    Args:
+        would_suffice: whether columns with certain names would be all columns that the write needs.
+    """
+    index = columns.footer.range_index if columns.footer is not None else ""
+    if index and index not in columns.names and would_suffice((*columns.names, index)):
+        return (
+            f"{index!r} is the index of a pandas DataFrame, which the file does not contain as a column. Write the "
+            "file with reset_index(), as in frame.reset_index().to_parquet(path)."
+        )
+    if columns.first_row and would_suffice(columns.first_row):
+        return (
+            "The first line of the file contains the names of the columns: set the source option header=true."
+        )
+    has_needed = would_suffice(columns.names)
+    return "" if has_needed else advice_on_first_line(columns.first_row, source)
 
 
 def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> None:

@@ -30,7 +30,9 @@ def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: Stru
     source = request.source
     if source is None or source.sql is not None:
         return ()
-    cure = "load the rows" if request.dry_run else "delete the table and load again"
+    cure = "load the rows"
+    if not request.dry_run:
+        cure = f"delete the folder of the table, {request.base_path}, and load the rows again"
     if source.format.lower() == "json":
         names = [field.name for field in batch.fields if field.type == STRING]
         return warn_of_time_texts(types_of_times(names, first_texts(frame, names)), batch.names, cure=cure)
@@ -38,8 +40,8 @@ def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: Stru
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(
-        f"{each.sentence} In the new table, this column contains strings. To get a column of numbers, {cure} with the "
-        "source option nullValue, or with try_cast in the source query."
+        f"{each.sentence} In the new table, this column contains strings. To get a column of numbers, {cure} with "
+        f"{each.null_option}, or with try_cast in the source query."
         for each in count_unread_texts(frame, texts)
         if 0 < each.unread_count < each.value_count / 2
     )
@@ -70,6 +72,8 @@ def explain_text_columns(
     found = count_unread_texts(frame, casts)
     sentences = " ".join(each.sentence for each in found)
     query = f"give this source query (--source-sql): {cast_query(frame.columns, casts, function='TRY_CAST')}"
-    if any(each.unread_count for each in found):
-        query = f"set the source option nullValue to read this text as null, or {query}"
+    if unread := [each for each in found if each.unread_count]:
+        same = len({each.example for each in unread}) == 1
+        option = unread[0].null_option if same else "the source option nullValue"
+        query = f"set {option} to read this text as null, or {query}"
     return InvalidRequestError(f"{refusal.message} {sentences}", hint=f"{query[:1].upper()}{query[1:]}")

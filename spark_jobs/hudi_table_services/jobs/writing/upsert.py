@@ -272,7 +272,7 @@ class _UpsertJob:
             request = self._request if self._has_read_source else None
             staged = stage_batch(source, request, table, folder, settings)
         if not table.exists:
-            self._report.warn(*partition_warnings(settings, staged))
+            self._report.warn(*partition_warnings(self._options, settings, staged))
         return staged
 
     def _place(

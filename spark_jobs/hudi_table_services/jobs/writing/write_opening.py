@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from hudi_table_services.contract.writing import SourceSpec
+from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings, merge_settings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
-from hudi_table_services.model.schema import StructType
+from hudi_table_services.model.schema import STRING, StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
@@ -17,8 +18,12 @@ from hudi_table_services.planning.table.key_generator import (
     key_generator_config,
     partition_columns_of_times,
 )
-from hudi_table_services.planning.table.source_columns import require_columns
-from hudi_table_services.planning.table.time_partition_type import with_timestamp_type
+from hudi_table_services.planning.table.source_columns import infers_types, require_columns
+from hudi_table_services.planning.table.time_partition_type import (
+    gives_timestamp_type,
+    stores_timestamp_type,
+    with_timestamp_type,
+)
 from hudi_table_services.planning.table.untyped_columns import with_accepted_types, without_formatted_times
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
@@ -48,6 +53,7 @@ def open_write(
     """
     schema_json = load_snapshot(storage, ()).schema_json if config else None
     if not untyped:
+        _refuse_text_times(options, config, batch, source)
         key_generator = _key_generator(storage, options, config, batch)
         return derive_settings(options, config, schema_json, key_generator, batch, source), schema_json
     times = {name.split(".")[0] for name in partition_columns_of_times(config, options.hoodie_options)}
@@ -75,6 +81,27 @@ def check_column_names(
     key_generator = _key_generator(storage, options, config, None)
     require_columns(names, key_generator, () if deletes else ordering_fields, source, deletes=deletes)
     return key_generator
+
+
+def _refuse_text_times(
+    options: WriteOptions, config: TableConfig | None, batch: StructType, source: SourceSpec | None
+) -> None:
+    """Refuse to partition rows of CSV files by a unit of time if Spark reads the column as text."""
+    is_csv = source is not None and source.format.lower() == "csv" and source.sql is None
+    if not is_csv or source is None or infers_types(source):
+        return
+    if stores_timestamp_type(config) or gives_timestamp_type(options.hoodie_options):
+        return
+    for name in partition_columns_of_times(config, options.hoodie_options):
+        column = batch.find(name)
+        if column is not None and column.type == STRING:
+            raise InvalidRequestError(
+                f"The table is to be partitioned by a unit of time of the column {name!r}, but column {name!r} was "
+                "read as text.",
+                hint="Set --source-option inferSchema=true. If the column is text even then, give a source query "
+                f"(--source-sql) that contains CAST({name} AS TIMESTAMP) AS {name}. If the column contains no times, "
+                "leave out its unit, such as :day.",
+            )
 
 
 def _key_generator(

@@ -1,4 +1,4 @@
-"""Convert partition columns with a unit of time, such as ``updated_at:day``, to options of Hudi's key generators."""
+"""Convert partition columns with a unit of time, such as ``created_at:day``, to options of Hudi's key generators."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ _HUDI_TYPES = ("SIMPLE", "TIMESTAMP")
 def partition_options(partition_by: Sequence[str], key_column_count: int) -> dict[AnyOption, object]:
     """Return the options that partition a table by columns.
 
-    A column may have a unit of time, as in ``updated_at:day``. Its partition paths are then dates such as
+    A column may have a unit of time, as in ``created_at:day``. Its partition paths are then dates such as
     ``2026-11-22``, in UTC. The values of the column determine ``hoodie.keygen.timebased.timestamp.type``, which is not
     part of the result.
 

@@ -211,7 +211,8 @@ INDEX_TYPE = option(
     "SIMPLE",
     "how a write finds record keys: SIMPLE, BLOOM, GLOBAL_SIMPLE, GLOBAL_BLOOM, RECORD_INDEX, "
     "GLOBAL_RECORD_LEVEL_INDEX (another name of RECORD_INDEX), RECORD_LEVEL_INDEX (partitioned record index) or BUCKET "
-    "(docs/bucket-index.md)",
+    "(docs/bucket-index.md). SIMPLE, BLOOM, RECORD_LEVEL_INDEX and BUCKET search a key only in the partition of its "
+    "row, so an update that changes the partition makes a second row; the other indexes search the whole table",
     Member(IndexType),
 )
 STORAGE_LAYOUT = option(

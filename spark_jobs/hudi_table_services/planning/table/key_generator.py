@@ -29,6 +29,7 @@ from hudi_table_services.options.keys.key_generation import (
     RECORD_KEY,
 )
 from hudi_table_services.options.keys.writing import TABLE_VERSION
+from hudi_table_services.planning.table.partition_units import with_partitions_of_table
 
 RECORD_KEY_OPTION = RECORD_KEY.key
 PARTITION_OPTION = PARTITION_PATH.key
@@ -67,6 +68,7 @@ def key_generator_config(
         InvalidRequestError: there is no record key, an option contradicts the table, or options contradict each other.
         UnsupportedTableError: the key generator is not supported.
     """
+    hoodie_options = with_partitions_of_table(table, hoodie_options)
     record_key = _record_key_fields(table, hoodie_options)
     partition_text = _partition_text(table, hoodie_options)
     kind = _type(table, hoodie_options, record_key, partition_text)
@@ -247,6 +249,7 @@ def depends_on_existing_key(table: TableConfig, hoodie_options: Mapping[str, str
     Raises:
         InvalidRequestError, UnsupportedTableError: for the same reasons as in `key_generator_config`.
     """
+    hoodie_options = with_partitions_of_table(table, hoodie_options)
     record_key = _record_key_fields(table, hoodie_options)
     kind = _type(table, hoodie_options, record_key, _partition_text(table, hoodie_options))
     one_named = kind is KeyGeneratorType.COMPLEX and len(record_key) == 1
@@ -281,6 +284,7 @@ def partition_columns_of_times(
     table: TableConfig | None, hoodie_options: Mapping[str, str]
 ) -> tuple[str, ...]:
     """Return the partition columns whose paths are formatted times. Raises the errors of `key_generator_config`."""
+    hoodie_options = with_partitions_of_table(table, hoodie_options)
     record_key = _record_key_fields(table, hoodie_options)
     partition_text = _partition_text(table, hoodie_options)
     kind = _type(table, hoodie_options, record_key, partition_text)

@@ -173,7 +173,7 @@ class _Merger:
         else:
             return merged
         raise InvalidRequestError(
-            f"Column {path!r} is {table} in the table and {incoming} in the rows; {why}.",
+            f"Column {path!r} {_both(table, incoming)}{f'; {why}' if why else ''}.",
             hint=self._advice(table, incoming, path, nested=nested),
         )
 
@@ -206,14 +206,22 @@ def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
     return None
 
 
+def _both(table: DataType, incoming: DataType) -> str:
+    """Return the predicate of a sentence about the type of a column in the table and in the rows."""
+    if _is_text_for_float(table, incoming):
+        old, new = ("text" if each == STRING else f"numbers ({each})" for each in (table, incoming))
+        return f"contains {old} in the table and {new} in the rows"
+    return f"is {table} in the table and {incoming} in the rows"
+
+
+def _is_text_for_float(table: DataType, incoming: DataType) -> bool:
+    return STRING in (table, incoming) and not _FLOATS.isdisjoint((str(table), str(incoming)))
+
+
 def _why_different(table: DataType, incoming: DataType) -> str:
-    """Return the reason why neither type may replace the other type."""
-    number = str(table if incoming == STRING else incoming)
-    if STRING in (table, incoming) and number in _FLOATS:
-        return (
-            f"a write does not convert {number} values to strings without being asked, because the strings depend on "
-            "the version of Java"
-        )
+    """Return the reason why neither type may replace the other type; empty if the types are reason enough."""
+    if _is_text_for_float(table, incoming):
+        return ""
     if isinstance(table, DecimalType) and isinstance(incoming, DecimalType):
         return "neither type can store all values of the other type"
     return "a write does not convert values between these types"

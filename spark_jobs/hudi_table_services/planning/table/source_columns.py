@@ -69,6 +69,8 @@ _READER_FLAGS: Mapping[str, frozenset[str]] = {
     "parquet": _FILE_FLAGS | {"mergeschema"},
 }
 """Maps formats to options, in lower case, for which Spark's reader accepts only ``true`` and ``false``, in any case."""
+_SEPARATORS = {";": ";", "\t": "\\t", "|": "|"}
+"""Maps separators of CSV files to their names in Spark's option ``sep``."""
 _CLOSE = 0.8
 """Minimum similarity of a misspelled name to the right name, as difflib computes it."""
 
@@ -201,22 +203,28 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
     shown = ", ".join(names[:_SHOWN_COLUMNS])
     if len(names) > _SHOWN_COLUMNS:
         shown += f" and {len(names) - _SHOWN_COLUMNS} more"
-    found = f"Its columns are: {shown}."
+    found = f"The columns of the source are: {shown}."
+    if (
+        source is not None
+        and source.format.lower() == "csv"
+        and (advice := advice_on_first_line(names, source))
+    ):
+        return advice
     if source is not None and _has_generated_names(source, names):
         return (
             f"{found} Spark generated these names, because it reads CSV files without a header by default. If the "
             "first line of each file contains the names, set the source option header=true. If the files have no "
-            f"header, {_query_with_names(missing)}."
+            f"header, {_query_with_names(missing, source)}."
         )
     if source is not None and _has_values_as_names(source, names):
         return (
             f"{found} These names look like values. If the files have no header, remove the source option header=true, "
-            f"and {_query_with_names(missing)}."
+            f"and {_query_with_names(missing, source)}."
         )
     if source is not None and tuple(names) == ("_corrupt_record",):
         return (
-            "No line of the source is a JSON document. If a document extends over several lines, set the source "
-            "option multiLine=true."
+            "No line of the source is a JSON document. If the files are CSV files, set --source-format=csv. If a "
+            "document extends over several lines, set the source option multiLine=true."
         )
     by_lower_case = {name.lower(): name for name in names}
     if missing.lower() in by_lower_case:
@@ -225,9 +233,40 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
     return f"Did you mean {by_lower_case[close[0]]!r}? {found}" if close else found
 
 
-def _query_with_names(missing: str) -> str:
+def advice_on_first_line(values: Sequence[str], source: SourceSpec) -> str:
+    """Return advice if the first line of a CSV file looks like JSON, or has another separator than the source.
+
+    The result is empty if the line looks like neither.
+
+    Args:
+        values: the values of the line, as Spark separates them.
+    """
+    if values and values[0].lstrip().startswith(('{"', "[{")):
+        return "The source looks like JSON. Set --source-format=json."
+    found = [name for separator, name in _SEPARATORS.items() if len(values) == 1 and separator in values[0]]
+    if not found:
+        return ""
+    options = {name.lower(): value for name, value in source.options.items()}
+    has_header = options.get("header", "false").lower() == "true"
+    header = (
+        ""
+        if has_header
+        else " If the first line contains the names of the columns, also set --source-option header=true."
+    )
+    return (
+        f"The first line of the source is {values[0]!r}. To separate its values, set --source-option sep='{found[0]}'."
+        f"{header}"
+    )
+
+
+def _query_with_names(missing: str, source: SourceSpec) -> str:
     query = f"SELECT _c0 AS {missing}, … FROM source"  # noqa: S608 - an example, not a query of this program
-    return f"name the columns in a source query (--source-sql), as in {query}"
+    types = (
+        ""
+        if infers_types(source)
+        else (". Also set the source option inferSchema=true, because otherwise every column is text")
+    )
+    return f"name the columns in a source query (--source-sql), as in {query}{types}"
 
 
 def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:

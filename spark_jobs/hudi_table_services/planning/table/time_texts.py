@@ -34,7 +34,10 @@ def _type_of(values: Sequence[str]) -> str:
 
 
 def warn_of_time_texts(
-    times: Mapping[str, str], names: Sequence[str], *, cure: str = "delete the table and load again"
+    times: Mapping[str, str],
+    names: Sequence[str],
+    *,
+    cure: str = "delete the folder of the table and load again",
 ) -> tuple[str, ...]:
     """Return a sentence about strings that are dates or times, with a query that converts them; empty if none are.
 

@@ -80,8 +80,8 @@ def test_an_error_about_another_change_of_type_names_the_column_and_both_types(
     with pytest.raises(InvalidRequestError) as refused:
         evolved(table, incoming)
     assert "'c'" in str(refused.value)
-    assert str(table) in str(refused.value)
-    assert str(incoming) in str(refused.value)
+    for each in (table, incoming):
+        assert str(each) in str(refused.value) or (each == STRING and "text" in str(refused.value))
 
 
 @pytest.mark.parametrize(
@@ -96,13 +96,13 @@ def test_an_error_about_another_change_of_type_names_the_column_and_both_types(
         ),
     ],
 )
-def test_the_error_about_floating_point_numbers_and_strings_gives_the_reason_and_the_query_with_the_cast(
+def test_the_error_about_floating_point_numbers_and_strings_names_both_and_the_query_with_the_cast(
     table: DataType, incoming: DataType, cast: str, note: str
 ) -> None:
     with pytest.raises(InvalidRequestError) as refused:
         evolve_schema(a_schema(Field("c", table)), a_schema(Field("c", incoming), Field("new", DATE)))
-    assert f"Column 'c' is {table} in the table and {incoming} in the rows; " in refused.value.message
-    assert "because the strings depend on the version of Java" in refused.value.message
+    old, new = ("text" if each == STRING else f"numbers ({each})" for each in (table, incoming))
+    assert refused.value.message == f"Column 'c' contains {old} in the table and {new} in the rows."
     query = f"SELECT id, {cast} AS c, new FROM source"
     assert (
         refused.value.hint
@@ -115,7 +115,7 @@ def test_the_error_about_a_member_of_a_struct_has_no_query_because_the_cast_woul
 ):
     with pytest.raises(InvalidRequestError) as refused:
         evolved(StructType((Field("x", STRING),)), StructType((Field("x", DOUBLE),)))
-    assert "the strings depend on the version of Java" in refused.value.message
+    assert "contains text in the table and numbers (double) in the rows." in refused.value.message
     assert refused.value.hint == "Cast the column to string in the source query."
 
 

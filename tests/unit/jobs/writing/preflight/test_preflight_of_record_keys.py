@@ -1,5 +1,6 @@
 """Checks of writes: rows without a record key."""
 
+import json
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,3 +45,15 @@ def test_nulls_in_a_key_without_statistics_or_in_a_partition_column_are_accepted
     columns = {"id": pa.array([1, None]), "city": pa.array(["a", None])}
     pq.write_table(pa.table(columns), tmp_path / "rows.parquet", write_statistics=["city"])
     assert check_write(request(tmp_path, tmp_path / "rows.parquet")) == CheckedWrite()
+
+
+@pytest.mark.parametrize(("key", "is_explained"), [("id", True), ("other", False)])
+def test_a_record_key_that_is_the_index_of_a_pandas_frame_gets_advice(
+    tmp_path: Path, key: str, is_explained: bool
+) -> None:
+    index = {"kind": "range", "name": "id", "start": 0, "stop": 1, "step": 1}
+    described = {b"pandas": json.dumps({"index_columns": [index], "columns": []}).encode()}
+    pq.write_table(pa.table({"city": ["a"]}).replace_schema_metadata(described), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", record_key=(key,)))
+    assert f"has no column {key!r}" in message
+    assert ("Write the file with reset_index()" in message) is is_explained

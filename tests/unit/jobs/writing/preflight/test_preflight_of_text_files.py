@@ -23,10 +23,12 @@ def test_csv_files_without_inferred_types_get_advice(table: SmallTable, tmp_path
 
 def test_csv_files_without_header_get_advice(tmp_path: Path) -> None:
     message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "1,a,1.5\n")))
-    assert "Its columns are: _c0, _c1, _c2." in message
+    assert "The columns of the source are: _c0, _c1, _c2." in message
     assert "header=true" in message
     assert "If the files have no header, name the columns in a source query (--source-sql)" in message
-    assert "SELECT _c0 AS id, … FROM source" in message
+    assert "SELECT _c0 AS id, … FROM source. Also set the source option inferSchema=true" in message
+    inferring = csv(tmp_path / "rows.csv", "1,a,1.5\n", inferSchema="true")
+    assert "inferSchema" not in refusal(request(tmp_path, inferring))
 
 
 @pytest.mark.parametrize("name", ["csv", "json"])
@@ -89,8 +91,11 @@ def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> Non
 
 def test_csv_columns_with_repeated_or_empty_names_get_the_names_of_spark(tmp_path: Path) -> None:
     source = csv(tmp_path / "a.csv", "id,city,City,\n1,a,b,c\n", header="true")
-    assert "Its columns are: id, city1, City2, _c3." in refusal(request(tmp_path, source))
-    assert check_write(request(tmp_path, source, partition_by=("city1",))) == CheckedWrite()
+    assert "The columns of the source are: id, city1, City2, _c3." in refusal(request(tmp_path, source))
+    checked = check_write(request(tmp_path, source, partition_by=("city1",)))
+    assert checked.notes == ()
+    (warning,) = checked.warnings
+    assert "contains the column name 'city' 2 times. Spark names these columns city1 and City2." in warning
 
 
 def test_names_that_look_like_values_get_advice(tmp_path: Path) -> None:
@@ -106,7 +111,9 @@ def test_a_wrong_key_of_json_lines_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
     path.write_text('{"id": 1}\n\n{"city": "a", "inner": {"x": 1}}\n')
     source = SourceSpec(path=str(path), format="json")
-    assert "Its columns are: id, city, inner." in refusal(request(tmp_path, source, record_key=("key",)))
+    assert "The columns of the source are: id, city, inner." in refusal(
+        request(tmp_path, source, record_key=("key",))
+    )
     (note,) = check_write(request(tmp_path, source)).notes
     assert "infers the types of JSON values" in note
 
@@ -117,3 +124,43 @@ def test_the_error_names_an_empty_csv_file(tmp_path: Path) -> None:
     source = SourceSpec(path=str(path), format="csv", options={"header": "true"})
     with pytest.raises(InvalidRequestError, match="rows.csv is empty"):
         check_write(request(tmp_path, source))
+
+
+@pytest.mark.parametrize(("separator", "name"), [(";", ";"), ("|", "|"), ("\t", "\\t")])
+def test_a_csv_file_with_another_separator_gets_the_option(tmp_path: Path, separator: str, name: str) -> None:
+    text = separator.join(("id", "city")) + "\n" + separator.join(("1", "a")) + "\n"
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", text, header="true")))
+    assert message.endswith(f"To separate its values, set --source-option sep='{name}'.")
+    message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", text)))
+    assert f"--source-option sep='{name}'. If the first line contains the names of the columns" in message
+    read = csv(tmp_path / "rows.csv", text, header="true", sep=separator)
+    assert check_write(request(tmp_path, read)) == CheckedWrite()
+
+
+@pytest.mark.parametrize("options", [{"header": "true"}, {}], ids=["header", "no header"])
+def test_json_lines_that_are_read_as_csv_get_the_format(tmp_path: Path, options: dict[str, str]) -> None:
+    source = csv(tmp_path / "rows.txt", '{"id": 1, "city": "a"}\n', **options)
+    assert refusal(request(tmp_path, source)).endswith(
+        "The source looks like JSON. Set --source-format=json."
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "advice"),
+    [("id,city", "Set --source-format=csv"), ("id;city", "header=true"), ("id", "multiLine=true")],
+)
+def test_lines_without_json_get_the_format_csv_if_they_have_separators(
+    tmp_path: Path, line: str, advice: str
+) -> None:
+    (tmp_path / "rows.txt").write_text(f"{line}\n1\n")
+    message = refusal(request(tmp_path, SourceSpec(path=str(tmp_path / "rows.txt"), format="json")))
+    assert "is not a JSON document" in message
+    assert advice in message
+
+
+def test_a_csv_column_of_times_without_inferred_types_gets_the_option_first(tmp_path: Path) -> None:
+    source = csv(tmp_path / "rows.csv", "id,at\n1,2026-01-02 03:04:05\n", header="true")
+    message = refusal(request(tmp_path, source, partition_by=("at:day",)))
+    assert "column 'at' was read as text. Set --source-option inferSchema=true." in message
+    inferring = replace(source, options={**source.options, "inferSchema": "true"})
+    assert check_write(request(tmp_path, inferring, partition_by=("at:day",))).warnings == ()
