@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, similar_column
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.file_group import FileSlice
@@ -288,6 +288,4 @@ def check_columns(query: TableQuery, schema: StructType) -> None:
     known = (*META_COLUMNS, *schema.names)
     for name in query.columns or ():
         if name not in known:
-            raise InvalidRequestError(
-                f"The table has no column {name!r}.", hint=f"Its columns are: {', '.join(known)}."
-            )
+            raise InvalidRequestError(f"The table has no column {name!r}.", hint=similar_column(name, known))
