@@ -116,6 +116,8 @@ class SourceSpec:
         object.__setattr__(self, "chain", self.chain.strip() or _location(self.table))
 
 
+NO_SOURCE_ROWS = "the source has no rows"
+"""Reason in the result of a write that read no rows."""
 _OF_TABLES = ("mode", "chain", "begin", "first_begin", "storage_options")
 """Fields of `SourceSpec` that have a meaning only for a Hudi table."""
 

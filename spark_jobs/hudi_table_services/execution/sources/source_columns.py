@@ -63,6 +63,7 @@ class SourceColumns:
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
         footer: the footer of the file; None if the file is not a Parquet file.
         first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
+        has_no_rows: whether the footers of all files of the source show that it has no rows.
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class SourceColumns:
     times: tuple[str, ...] = field(default=(), compare=False)
     footer: ParquetFooter | None = field(default=None, compare=False)
     first_row: tuple[str, ...] = field(default=(), compare=False)
+    has_no_rows: bool = field(default=False, compare=False)
 
     @property
     def untyped(self) -> tuple[str, ...]:
