@@ -43,7 +43,7 @@ def load_earlier_state(
     snapshot = load_snapshot(storage, partitions, config=config, metadata_enable=metadata_enable, as_of=as_of)
     store = TimelineStore(storage, config, SystemClock())
     timeline = snapshot.timeline
-    _refuse_before_active_timeline(timeline, as_of, ArchivedTimeline(storage, config))
+    refuse_before_active_timeline(timeline, as_of, ArchivedTimeline(storage, config))
     _refuse_pending(store, timeline, as_of)
     later = [i for i in timeline.completed_writes if i.requested_time > as_of]
     commits = map_in_parallel(store.commit_metadata, later)
@@ -63,8 +63,12 @@ def load_earlier_state(
     return snapshot
 
 
-def _refuse_before_active_timeline(timeline: Timeline, as_of: str, archive: ArchivedTimeline) -> None:
-    """Refuse an instant before the first active write, unless the newest write up to the instant has a savepoint."""
+def refuse_before_active_timeline(timeline: Timeline, as_of: str, archive: ArchivedTimeline) -> None:
+    """Refuse an instant before the first active write, unless the newest write up to the instant has a savepoint.
+
+    Raises:
+        InvalidRequestError: the message says whether the table did not exist yet, or its commits may be archived.
+    """
     seen = [i.requested_time for i in timeline.completed_writes if i.requested_time <= as_of]
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     first = first_write_time(timeline)

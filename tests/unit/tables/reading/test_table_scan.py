@@ -12,7 +12,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.reading.read_options import change_request
-from hudi_table_services.reading.scan_reader import plan_read
+from hudi_table_services.reading.scan_reader import plan_read, table_schema
 from hudi_table_services.tables.reading.change_scan import plan_changes
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
@@ -255,6 +255,8 @@ def test_points_in_time_may_be_dates_and_times() -> None:
         InvalidRequestError, match=f"did not exist as of 2001.*first commit is {requested_times(table)[0]}"
     ):
         found(table, {AS_OF: "2001-01-01"})
+    with pytest.raises(InvalidRequestError, match="did not exist as of 2001"):
+        table_schema(table.storage, "2001-01-01")
 
 
 def test_wrong_requests_are_refused() -> None:
