@@ -15,6 +15,7 @@ from hudi_table_services.errors import HudiTableServiceError, InvalidRequestErro
 from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
 from hudi_table_services.execution.sources.source_columns import (
     SourceColumns,
+    TextRows,
     chooses_files,
     columns_or_reason,
 )
@@ -144,13 +145,14 @@ def _check_columns(
     found = _settings_with_header_advice(storage, options, config, columns, source)
     key_generator = found.key_generator if isinstance(found, WriteSettings) else found
     warnings = () if config is not None else warn_of_times(key_generator, columns.times, source)
+    if isinstance(found, WriteSettings):
+        if config is None:
+            new_table_config(storage, request, options, found)
+        check_key_types(key_generator, found.staged_schema, columns.untyped)
+    if (rows := columns.footer or columns.text_rows) is not None:
+        _refuse_null_keys(rows, key_generator.record_key_fields)
     if not isinstance(found, WriteSettings):
         return CheckedWrite(warnings=warnings)
-    if config is None:
-        new_table_config(storage, request, options, found)
-    check_key_types(key_generator, found.staged_schema, columns.untyped)
-    if columns.footer is not None:
-        _refuse_null_keys(columns.footer, key_generator.record_key_fields)
     if columns.has_no_rows and _writes_nothing_without_rows(storage, config, request, options):
         warnings = tuple(dict.fromkeys((*options.warnings, *found.warnings, *warnings)))
         return CheckedWrite(warnings=warnings, result=_nothing_to_do(request, options, warnings))
@@ -230,8 +232,8 @@ def _has_unread_header(
     return True
 
 
-def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> None:
-    refuse_null_keys(key_fields, footer.null_counts(key_fields), footer.row_count, footer.uri)
+def _refuse_null_keys(rows: ParquetFooter | TextRows, key_fields: tuple[str, ...]) -> None:
+    refuse_null_keys(key_fields, rows.null_counts(key_fields), rows.row_count, rows.uri)
 
 
 def _refuse_time_texts(options: WriteOptions, columns: SourceColumns, source: SourceSpec) -> None:
