@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe
 from airflow_hudi_provider.tables.connection import TableLocation
+from hudi_table_services.contract.request import check_instants, refuse_text_for_lists
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.options.keys.archival import MIN_COMMITS
@@ -60,6 +61,8 @@ def incremental_window(storage: "Storage", config: "TableConfig", after: str) ->
     from hudi_table_services.storage.timeline_store import TimelineStore
     from hudi_table_services.tables.reading.changed_slices import end_before_holes
 
+    if after.strip("0"):
+        check_instants((after,))
     store = TimelineStore(storage, config, SystemClock())
     snapshot = TableSnapshot(config=config, timeline=store.load())
     _refuse_archived(storage, snapshot, Window(after=after))
@@ -124,6 +127,8 @@ def read_incremental(
     location: TableLocation, storage: "Storage", window: IncrementalWindow, columns: Sequence[str] | None
 ) -> "Table":
     """Implement `HudiHook.read_incremental`."""
+    if columns is not None:
+        refuse_text_for_lists(columns=columns)
     try:
         from hudi import HudiQueryType, HudiReadOptions, HudiTable
     except ImportError:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from hudi_table_services.contract.request import refuse_text_for_lists
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
@@ -35,7 +36,8 @@ class InstantQuery:
         min_count: number of instants that must have completed.
 
     Raises:
-        InvalidRequestError: Hudi has no action or write operation of a given name, or `min_count` is below 1.
+        InvalidRequestError: Hudi has no action or write operation of a given name, a string is given instead of a
+            tuple, or `min_count` is below 1.
     """
 
     after: str = ""
@@ -45,6 +47,7 @@ class InstantQuery:
     min_count: int = 1
 
     def __post_init__(self) -> None:
+        refuse_text_for_lists(actions=self.actions, operations=self.operations, partitions=self.partitions)
         _require_known("action", self.actions, [action.value for action in Action])
         _require_known(
             "operation", self.operations, [operation.value.lower() for operation in WriteOperation]

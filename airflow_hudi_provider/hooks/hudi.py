@@ -96,10 +96,10 @@ class HudiHook(BaseHook):
         return self.timeline_store().load()
 
     def snapshot(self, *partitions: str) -> "TableSnapshot":
-        """Read the timeline and the live file slices. If partition paths are given, read only their file slices."""
-        from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+        """Read the timeline and the live file slices, or only the slices in the partition paths that are given."""
+        from hudi_table_services.tables.views.named_partitions import load_named_partitions
 
-        return load_snapshot(self.storage, partitions or None)
+        return load_named_partitions(self.storage, partitions)
 
     def instants(self, query: InstantQuery) -> QueryAnswer:
         """Find the completed instants that match the query. Raises TableNotFoundError."""
@@ -292,7 +292,7 @@ class HudiHook(BaseHook):
         """Read the current rows into memory. Raises UnsupportedTableError for a merge rule that jobs do not know.
 
         Args:
-            partitions: partition paths to read. If empty, read all partitions.
+            partitions: list of partition paths to read. If empty, read all partitions.
             query_type: ``snapshot``, or ``read_optimized`` to ignore the log files of a merge-on-read table.
             columns: columns to read. None means commit time, sequence number, record key, and the table's columns.
         """

@@ -22,10 +22,12 @@ def held_plans(
     expires_after_minutes: int = 60,
 ) -> "tuple[Instant, ...]":
     """Implement `HudiHook.held_plans`."""
+    from hudi_table_services.contract.request import refuse_text_for_lists
     from hudi_table_services.storage.clock import SystemClock
     from hudi_table_services.tables.executions import is_executed_by_others
     from hudi_table_services.tables.table import TableAccess
 
+    refuse_text_for_lists(names=names, partitions=partitions)
     lookup = plan_history(hook, service)
     if lookup is None:
         return ()

@@ -63,6 +63,7 @@ class Presentation:
         """
         handler = logging.StreamHandler(sys.stderr)
         handler.addFilter(NewWarnings())
+        handler.addFilter(is_no_interrupted_call)
         logging.basicConfig(
             level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=[handler]
         )
@@ -80,7 +81,7 @@ class Presentation:
         """Show the result of a job that did not fail."""
         outcome = result.outcome.value.replace("_", " ").capitalize()
         _LOG.info("%s%s", outcome, f": {result.reason}" if result.reason else "")
-        print(result.to_json())
+        print(result.to_json(is_compact=True))
 
     def show_failure(self, result: JobResult) -> None:
         """Show the result of a failed job, after its error. Scripts show only the error."""
@@ -92,6 +93,12 @@ class Presentation:
     def show_unexpected_error(self) -> None:
         """Show the exception that is being handled, with its traceback."""
         _LOG.exception("Unexpected error. Please send this log to the maintainers of this project.")
+
+
+def is_no_interrupted_call(record: logging.LogRecord) -> bool:
+    """Log filter that drops the traceback that py4j logs with the root logger if Ctrl+C ends a call of Spark."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not (isinstance(error, KeyboardInterrupt) and "/py4j/" in record.pathname)
 
 
 _LOCKS = "hudi_table_services.storage.locks"

@@ -10,7 +10,7 @@ from hudi_table_services.contract.request import (
     JobRequest,
     check_cancellation,
     check_instants,
-    refuse_text_for_columns,
+    refuse_text_for_lists,
 )
 from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
@@ -140,7 +140,7 @@ class CancelClusteringRequest(JobRequest):
 
 
 def _check_plan_fields(request: ScheduleClusteringRequest) -> None:
-    refuse_text_for_columns(sort_columns=request.sort_columns, partitions=request.partitions)
+    refuse_text_for_lists(sort_columns=request.sort_columns, partitions=request.partitions)
     if request.layout:
         _check_word("layout", request.layout, LAYOUTS)
     if request.every_n_commits < 0:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from hudi_table_services.contract.report import Report, Section, outcome_line
-from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
+from hudi_table_services.contract.request import JobRequest, refuse_text_for_lists
 from hudi_table_services.contract.text import human_bytes
 from hudi_table_services.errors import InvalidRequestError
 
@@ -50,7 +50,7 @@ class RebuildMetadataTableRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        refuse_text_for_columns(partitions=self.partitions, drop=self.drop)
+        refuse_text_for_lists(partitions=self.partitions, drop=self.drop)
         if ALL in self.drop and len(self.drop) > 1:
             raise InvalidRequestError(f"drop contains {ALL!r} and other names.", hint=f"Give only {ALL!r}.")
         if any(not name or "/" in name or name.startswith(".") for name in (*self.partitions, *self.drop)):

@@ -114,11 +114,14 @@ class JobRequest:
         return json.dumps(document, indent=2, sort_keys=True)
 
 
-def refuse_text_for_columns(**given: object) -> None:
-    """Refuse a string instead of a tuple: "id" instead of ("id",) would mean the columns i and d."""
-    for name, columns in given.items():
-        if isinstance(columns, str):
-            raise InvalidRequestError(f"{name} is the string {columns!r}; it must be a tuple of columns.")
+def refuse_text_for_lists(**given: object) -> None:
+    """Refuse a string instead of a list: "DE" instead of ["DE"] would mean the names D and E."""
+    for name, value in given.items():
+        if isinstance(value, str):
+            raise InvalidRequestError(
+                f"The argument {name} is the string {value!r}, but it must be a list of strings.",
+                hint=f"Pass a list: {name}=[{value!r}].",
+            )
 
 
 def check_cancellation(instants: tuple[str, ...], older_than_minutes: int | None) -> None:
@@ -136,7 +139,7 @@ def check_cancellation(instants: tuple[str, ...], older_than_minutes: int | None
 
 def check_instants(instants: tuple[str, ...]) -> None:
     """Raise InvalidRequestError if a string is not an instant time."""
-    refuse_text_for_columns(instants=instants)
+    refuse_text_for_lists(instants=instants)
     for instant in instants:
         if not (instant.isascii() and instant.isdigit() and 14 <= len(instant) <= 20):
             raise InvalidRequestError(

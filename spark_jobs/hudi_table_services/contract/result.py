@@ -261,8 +261,10 @@ class JobResult:
             return Figures()
         return write_figures(self) if self.report is None else self.report.figures()
 
-    def to_json(self) -> str:
-        return json.dumps({"contract_version": CONTRACT_VERSION, **asdict(self)}, indent=2)
+    def to_json(self, *, is_compact: bool = False) -> str:
+        """Return the document, in one line if it `is_compact`."""
+        document = {"contract_version": CONTRACT_VERSION, **asdict(self)}
+        return json.dumps(document, indent=None if is_compact else 2)
 
     @classmethod
     def from_json(cls, text: str, reports: Mapping[str, type[Report]]) -> "JobResult":

@@ -57,6 +57,12 @@ def did_you_mean(given: str, known: Iterable[str], *, otherwise: str = "") -> st
     return f"Did you mean {by_lower_case[close[0]]}?" if close else otherwise
 
 
+def similar_column(given: str, known: Iterable[str]) -> str:
+    """Return the advice for an unknown column: the most similar column, if there is one, and all columns."""
+    names = tuple(known)
+    return f"{did_you_mean(given, names)} Its columns are: {', '.join(names)}.".strip()
+
+
 MEASURE_TITLES = {
     "active_commits": "Commits on the active timeline",
     "commits_since_clean": "Commits since the last clean",

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import ClassVar
 from urllib.parse import unquote, urlsplit
 
-from hudi_table_services.contract.request import JobRequest, refuse_text_for_columns
+from hudi_table_services.contract.request import JobRequest, refuse_text_for_lists
 from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.reading.query import EARLIEST
@@ -116,6 +116,8 @@ class SourceSpec:
         object.__setattr__(self, "chain", self.chain.strip() or _location(self.table))
 
 
+NO_SOURCE_ROWS = "the source has no rows"
+"""Reason in the result of a write that read no rows."""
 _OF_TABLES = ("mode", "chain", "begin", "first_begin", "storage_options")
 """Fields of `SourceSpec` that have a meaning only for a Hudi table."""
 
@@ -206,7 +208,7 @@ class UpsertRequest(JobRequest):
                 f"Unknown value {self.timestamps_without_zone!r} of timestamps_without_zone.",
                 hint=f"{did_you_mean(self.timestamps_without_zone, zones)} Valid values: {', '.join(zones)}.".strip(),
             )
-        refuse_text_for_columns(record_key=self.record_key, partition_by=self.partition_by)
+        refuse_text_for_lists(record_key=self.record_key, partition_by=self.partition_by)
         if self.source is not None and self.source.table:
             if _location(self.source.table) == _location(self.base_path):
                 raise InvalidRequestError(

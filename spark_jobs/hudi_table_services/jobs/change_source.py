@@ -20,6 +20,7 @@ from hudi_table_services.options.option import AnyOption
 from hudi_table_services.options.reading.read_options import change_request
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.source_columns import refuse_query_without_view
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import find_table_config, read_table_config
@@ -144,6 +145,7 @@ def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:
     """
     if (completed := completed_load(request)) is not None:
         return completed
+    refuse_query_without_view(spec)
     groups = spec.mode == SourceMode.CHANGED_GROUPS.value
     target = open_storage(request.base_path, request.storage_options)
     config, options = find_table_config(target), resolve_options(request)

@@ -1,16 +1,30 @@
 """Configuration of record keys and partition paths (org.apache.hudi.keygen, Hudi 0.15 and 1.2)."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 
-from hudi_table_services.errors import UnsupportedTableError
-from hudi_table_services.model.schema import DATE, INT, LONG, STRING, TIMESTAMP, TIMESTAMP_NTZ, DataType
+from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
+from hudi_table_services.model.schema import (
+    DATE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    DecimalType,
+    Field,
+    PrimitiveType,
+    StructType,
+)
 from hudi_table_services.model.table_version import TableVersion
 
 DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 """Partition value that replaces null and the empty string."""
 NULL_KEY_PART = "__null__"
 EMPTY_KEY_PART = "__empty__"
+_UNSAFE_TYPES = frozenset({"float", "double", "bytes"})
 
 _PACKAGE = "org.apache.hudi.keygen."
 _CLASS_NAMES = {
@@ -230,3 +244,40 @@ class KeyGeneratorConfig:
         if self.type is KeyGeneratorType.CUSTOM:
             return ",".join(f"{item.name}:{item.type.value}" for item in self.partition_fields)
         return ",".join(item.name for item in self.partition_fields)
+
+
+def key_column(schema: StructType, path: str, role: str) -> Field:
+    """Return a key or partition column.
+
+    Args:
+        path: name of the column, or dotted path of a struct member.
+        role: ``record key`` or ``partition``, for the error.
+
+    Raises:
+        InvalidRequestError: the column is missing, or has an unsupported type. Releases of Hudi and Java convert
+            values of the types float, double and binary to different strings; struct, list and map have no string form.
+    """
+    field = schema.at_path(path)
+    simple = isinstance(field.type, DecimalType) or (
+        isinstance(field.type, PrimitiveType) and field.type.name not in _UNSAFE_TYPES
+    )
+    if not simple:
+        raise InvalidRequestError(
+            f"The {role} column {path!r} has the type {field.type}; releases of Hudi and Java convert its values "
+            "to different strings.",
+            hint="Use a column of a different type, or cast the column to string or decimal in the source query.",
+        )
+    return field
+
+
+def check_key_types(config: KeyGeneratorConfig, schema: StructType, untyped: Collection[str] = ()) -> None:
+    """Check the types of all key and partition columns, with the error of `key_column`.
+
+    Args:
+        untyped: names of the columns whose types are not known. The function leaves out these columns.
+    """
+    roles = [(name, "record key") for name in config.record_key_fields]
+    roles += [(each.name, "partition") for each in config.partition_fields]
+    for path, role in roles:
+        if path.split(".")[0] not in untyped:
+            key_column(schema, path, role)

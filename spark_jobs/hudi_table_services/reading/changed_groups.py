@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hudi_table_services.contract.text import similar_column
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.reading.frame_joins import quoted
 from hudi_table_services.options.reading.read_options import change_request
@@ -64,7 +65,7 @@ def read_changed_groups(
     if missing := [name for name in group_by if name not in scan.changed.schema.names]:
         raise InvalidRequestError(
             f"The table {base_path} has no column {missing[0]!r}, by which its rows are to be grouped.",
-            hint=f"Its columns are: {', '.join(scan.changed.schema.names)}.",
+            hint=similar_column(missing[0], scan.changed.schema.names),
         )
     names, columns = list(group_by), [quoted(name) for name in group_by]
     whole = frame_of(spark, storage, scan.whole)

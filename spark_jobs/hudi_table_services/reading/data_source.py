@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
+from hudi_table_services.contract.text import similar_column
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.schema import StructType
 from hudi_table_services.options.keys.reading import AS_OF, STREAM_OPTIONS
@@ -129,7 +130,7 @@ def _check_types(wanted: "SparkStructType", schema: StructType) -> None:
     for field in wanted.fields:
         if field.name not in types:
             raise InvalidRequestError(
-                f"The table has no column {field.name!r}.", hint=f"Its columns are: {', '.join(types)}."
+                f"The table has no column {field.name!r}.", hint=similar_column(field.name, types)
             )
         if field.dataType != types[field.name]:
             raise InvalidRequestError(

@@ -53,8 +53,8 @@ def read_table(
         columns: names of the columns to read; None for all columns, after Hudi's five meta columns. Spark's tasks read
             only these columns and those of `filters` from the files. A later `select` does not change that.
         filters: conditions that are joined by AND, as triples such as ``("price", ">", 10)``,
-            ``("id", "in", ["a", "b"])`` or ``("name", "is null")``. The DataFrame contains exactly the rows that fulfil
-            them, and files without such rows are not read.
+            ``("id", "in", ["a", "b"])`` or ``("name", "is null")``. ``==`` means ``=``. The DataFrame contains exactly
+            the rows that fulfil them, and files without such rows are not read.
         storage_options: settings of an object store or of HDFS, as in the jobs of this project.
 
     Raises:

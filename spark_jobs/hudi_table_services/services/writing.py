@@ -237,7 +237,7 @@ def _check_write(request: UpsertRequest, sees_local_files: bool) -> JobResult | 
         _LOG.info("%s", note)
     for warning in checked.warnings:
         _LOG.warning("%s", warning)
-    return None
+    return checked.result
 
 
 def _check_load(request: UpsertRequest, source: SourceSpec) -> JobResult | None:

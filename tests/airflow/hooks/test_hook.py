@@ -8,7 +8,7 @@ import pytest
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.instant_query import InstantQuery
-from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import REQUEST_ID_KEY
@@ -46,6 +46,24 @@ def test_the_hook_reads_a_table(table: SmallTable) -> None:
     picture = hook.table_picture()
     assert "trips: 2 files" in picture
     assert f"{pending.requested_time}  commit  INFLIGHT" in picture
+
+
+def test_a_wrong_list_of_partitions_is_refused(table: SmallTable) -> None:
+    table.commit(FileGroupId("city=a", "a-0"))
+    hook = HudiHook(table.storage.base_path)
+    with pytest.raises(InvalidRequestError, match=r"no partition 'city=b' with files. Did you mean city=a\?"):
+        hook.snapshot("city=b")
+    with pytest.raises(InvalidRequestError, match=r"The partition path \['city=a'\] is a list"):
+        hook.snapshot(["city=a"])  # type: ignore[arg-type]
+    for read in (
+        lambda: hook.read_rows("city=a"),
+        lambda: hook.held_plans("clustering", partitions="city=a"),
+        lambda: hook.instants(InstantQuery(partitions="city=a")),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(
+            InvalidRequestError, match="partitions is the string 'city=a', but it must be a list"
+        ):
+            read()
 
 
 def test_the_hook_finds_no_table_in_a_missing_folder(tmp_path: Path) -> None:

@@ -150,6 +150,16 @@ def test_a_late_commit_that_was_archived_at_once_is_not_skipped(tmp_path: Path) 
         hook.incremental_window(after=read.until)
 
 
+def test_a_position_that_is_not_an_instant_time_is_refused(table: SmallTable) -> None:
+    table.commit(GROUP)
+    hook = HudiHook(table.storage.base_path)
+    with pytest.raises(InvalidRequestError, match="'2026' is not an instant time"):
+        hook.incremental_window("2026")
+    assert hook.incremental_window("000").count == 1
+    with pytest.raises(InvalidRequestError, match="columns is the string 'ts'"):
+        hook.read_incremental(hook.incremental_window(), "ts")
+
+
 def test_a_missing_table_raises_an_error(tmp_path: Path) -> None:
     with pytest.raises(TableNotFoundError):
         HudiHook(str(tmp_path)).incremental_window()

@@ -10,8 +10,12 @@ import pytest
 from hudi_table_services import cli
 from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.services.health import TABLE_HEALTH
 from hudi_table_services.services.registry import read_result
 from hudi_table_services.services.writing import UPSERT
+from hudi_table_services.storage.stores.local import LocalStorage
+from support.small_tables import SmallTable
 
 
 @pytest.fixture(autouse=True)
@@ -130,3 +134,30 @@ def test_a_completed_job_fails_if_its_result_cannot_be_written(
     captured = capsys.readouterr()
     assert read_result(captured.out) == done
     assert "'r.json'" in captured.err
+
+
+def test_the_result_is_printed_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The log of an Airflow task contains the output of the job, so a printed result must not fill the log."""
+    SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9)
+    document = tmp_path / "r.json"
+    assert cli.main(TABLE_HEALTH, [f"--base-path={tmp_path}/t", f"--result-path={document}"]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") == 1
+    assert json.loads(printed) == json.loads(document.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "is_shown"),
+    [
+        (KeyboardInterrupt(), "/venv/site-packages/py4j/java_gateway.py", False),
+        (OSError(), "/venv/site-packages/py4j/java_gateway.py", True),
+        (KeyboardInterrupt(), "/venv/site-packages/hudi_table_services/cli.py", True),
+    ],
+)
+def test_only_tracebacks_of_calls_that_ctrl_c_ended_are_left_out(
+    error: BaseException, path: str, is_shown: bool
+) -> None:
+    record = logging.LogRecord(
+        "root", logging.ERROR, path, 1, "while sending command", (), (type(error), error, None)
+    )
+    assert cli.is_no_interrupted_call(record) is is_shown

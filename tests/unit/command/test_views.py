@@ -156,7 +156,7 @@ def test_files_are_ordered_by_partition_and_size(version: TableVersion) -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "hint"), [("city=b", "Did you mean city="), ("2026", "`show partitions` lists the partitions.")]
+    ("path", "hint"), [("city=b", "Did you mean city="), ("2026", "`hudi-services show partitions` lists")]
 )
 def test_files_of_an_unknown_partition_are_refused(path: str, hint: str) -> None:
     with pytest.raises(InvalidRequestError, match=f"no partition '{path}'") as refused:

@@ -145,7 +145,7 @@ def test_a_value_that_may_be_secret_is_not_repeated_in_the_message() -> None:
 
 
 def test_a_string_instead_of_a_tuple_of_columns_is_refused() -> None:
-    with pytest.raises(InvalidRequestError, match="record_key is the string 'id'; it must be a tuple"):
+    with pytest.raises(InvalidRequestError, match="record_key is the string 'id', but it must be a list"):
         UpsertRequest(base_path="/t", record_key="id")  # type: ignore[arg-type]
 
 

@@ -67,10 +67,28 @@ def test_unknown_columns_query_types_and_tables_are_refused() -> None:
     table = a_table()
     with pytest.raises(InvalidRequestError, match="no column 'nope'"):
         read_table_rows(table.storage, columns=["nope"])
+    with pytest.raises(InvalidRequestError, match=r"no column 'tss'.*Did you mean ts\? Its columns are: "):
+        read_table_rows(table.storage, columns=["tss"])
     with pytest.raises(InvalidRequestError, match="'incremental' is unknown"):
         read_table_rows(table.storage, query_type="incremental")
     with pytest.raises(TableNotFoundError):
         read_table_rows(new_storage())
+
+
+def test_unknown_partitions_and_a_string_instead_of_a_list_are_refused() -> None:
+    table = a_table()
+    with pytest.raises(InvalidRequestError, match=r"no partition 'sout' with files. Did you mean south\?"):
+        read(table, "south", "sout")
+    with pytest.raises(
+        InvalidRequestError, match="no partition 'xx' with files. `hudi-services show partitions` lists"
+    ):
+        read(table, "xx")
+    with pytest.raises(
+        InvalidRequestError, match=r"partitions is the string 'south'.*Pass a list: partitions=\['south'\]"
+    ):
+        read_table_rows(table.storage, "south")
+    with pytest.raises(InvalidRequestError, match=r"The partition path \['south'\] is a list"):
+        read_table_rows(table.storage, [["south"]])  # type: ignore[list-item]
 
 
 def test_a_rule_that_this_release_does_not_know_is_refused_only_if_log_files_are_merged() -> None:

@@ -10,7 +10,7 @@ from hudi_table_services.contract.request import (
     JobRequest,
     check_cancellation,
     check_instants,
-    refuse_text_for_columns,
+    refuse_text_for_lists,
 )
 from hudi_table_services.errors import InvalidRequestError
 
@@ -45,7 +45,7 @@ class ScheduleCompactionRequest(JobRequest):
 
     def __post_init__(self) -> None:
         JobRequest.__post_init__(self)
-        refuse_text_for_columns(partitions=self.partitions)
+        refuse_text_for_lists(partitions=self.partitions)
         if self.every_n_commits < 0:
             raise InvalidRequestError(f"every_n_commits is {self.every_n_commits}, below 0.")
 

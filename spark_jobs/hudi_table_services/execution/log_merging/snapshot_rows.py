@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
+from hudi_table_services.contract.text import similar_column
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_reader import (
@@ -63,10 +64,8 @@ def _target(data_schema: pa.Schema, columns: Iterable[str] | None) -> pa.Schema:
     names = list(dict.fromkeys(columns))
     for name in names:
         if name not in whole.names:
-            raise InvalidRequestError(
-                f"The table has no column {name!r}.",
-                hint=f"Its columns are: {', '.join([*KEPT_META_COLUMNS, *data_schema.names])}.",
-            )
+            advice = similar_column(name, (*KEPT_META_COLUMNS, *data_schema.names))
+            raise InvalidRequestError(f"The table has no column {name!r}.", hint=advice)
     return pa.schema([whole.field(name) for name in names])
 
 

@@ -10,7 +10,7 @@ import gzip
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -33,6 +33,7 @@ _CSV_OPTIONS |= {
     "locale",
 }
 """Options of CSV files, in lower case. This module knows their effect on the columns."""
+_PLAIN_CSV = {"header", "sep", "delimiter", "inferschema"}
 _JSON_OPTIONS = {
     "mode",
     "dateformat",
@@ -53,6 +54,25 @@ _COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
 
 
 @dataclass(frozen=True, slots=True)
+class TextRows:
+    """Facts about the rows of a CSV file that was read completely.
+
+    Attributes:
+        uri: address of the file, for messages.
+        row_count: number of rows.
+        empty_counts: maps each column to its number of empty values, which Spark reads as null.
+    """
+
+    uri: str
+    row_count: int
+    empty_counts: Mapping[str, int]
+
+    def null_counts(self, names: Iterable[str]) -> dict[str, int]:
+        """Return how many rows have no value in a column; the result leaves out columns that the file lacks."""
+        return {name: self.empty_counts[name] for name in names if name in self.empty_counts}
+
+
+@dataclass(frozen=True, slots=True)
 class SourceColumns:
     """Columns of a source.
 
@@ -64,6 +84,8 @@ class SourceColumns:
         footer: the footer of the file; None if the file is not a Parquet file.
         first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
         warning: a sentence about names that occur several times in the header of a CSV file; else empty.
+        text_rows: facts about the rows of a small CSV file; None for other files.
+        has_no_rows: whether the footers of all files of the source show that it has no rows.
     """
 
     names: tuple[str, ...]
@@ -73,6 +95,8 @@ class SourceColumns:
     footer: ParquetFooter | None = field(default=None, compare=False)
     first_row: tuple[str, ...] = field(default=(), compare=False)
     warning: str = field(default="", compare=False)
+    text_rows: TextRows | None = field(default=None, compare=False)
+    has_no_rows: bool = field(default=False, compare=False)
 
     @property
     def untyped(self) -> tuple[str, ...]:
@@ -116,6 +140,8 @@ def columns_or_reason(
             found = f"the effect of the options {', '.join(unknown)} is not known without Spark"
         case "csv":
             found = _csv_columns(options, file, is_only_file=is_only_file)
+            if isinstance(found, SourceColumns) and is_only_file:
+                found = replace(found, text_rows=_text_rows(options, file, found.names))
         case "json":
             _check_json(options, file)
             found = _json_columns(file) if is_only_file and not options else _UNREAD_JSON
@@ -153,6 +179,7 @@ def _with_partition_columns(found: SourceColumns, added: Sequence[str]) -> Sourc
         types=types,
         reason=reason,
         footer=found.footer if len(by_lower_case) == len(added) else None,
+        text_rows=None,
     )
 
 
@@ -198,6 +225,32 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
     return SourceColumns(names, types, times=times, first_row=first_row, warning=warning)
+
+
+def _text_rows(options: Mapping[str, str], file: SourceFile, names: Sequence[str]) -> TextRows | None:
+    """Return facts about the rows of a CSV file with a header; None unless the file is small and plain.
+
+    In a plain file, every line has a value for each column, no line has quotes or backslashes, and no option changes
+    the values that Spark reads as null.
+    """
+    is_small = file.stored.size_bytes < _READ_BYTES and not file.stored.path.lower().endswith(_COMPRESSED)
+    if not is_small or not options.keys() <= _PLAIN_CSV or options.get("header", "").lower() != "true":
+        return None
+    try:
+        with file.storage.open_reader(file.stored.path) as stream:
+            text = stream.read(_READ_BYTES).decode()
+    except UnicodeDecodeError:
+        return None
+    if '"' in text or "\\" in text:
+        return None
+    separator = options.get("sep", options.get("delimiter", ","))
+    # Spark ends a line at \n, \r\n or \r, and ignores lines of white space.
+    lines = [line for line in re.split(r"\r\n|\n|\r", text) if line.strip()]
+    rows = [line.split(separator) for line in lines[1:]]
+    if any(len(row) != len(names) for row in rows):
+        return None
+    counts = {name: sum(not row[position] for row in rows) for position, name in enumerate(names)}
+    return TextRows(file.uri, len(rows), counts)
 
 
 def _renamed(names: Sequence[str], null_value: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hudi_table_services.contract.text import counted
-from hudi_table_services.errors import InvalidDataError, InvalidRequestError
+from hudi_table_services.errors import InvalidDataError
 from hudi_table_services.execution.writing.time_partitions import TimePartition
 from hudi_table_services.model.key_generator import (
     DEFAULT_PARTITION,
@@ -20,20 +20,18 @@ from hudi_table_services.model.key_generator import (
     KeyGeneratorConfig,
     PartitionField,
     PartitionFieldType,
+    key_column,
 )
 from hudi_table_services.model.schema import (
     DATE,
     TIMESTAMP,
     TIMESTAMP_NTZ,
-    DecimalType,
     Field,
-    PrimitiveType,
     StructType,
 )
 
 _ESCAPED = re.compile("[\x01-\x1f\x7f\"#%'*/:=?\\\\{\\[\\]^]")
 _LOOKS_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
-_UNSAFE_TYPES = frozenset({"float", "double", "bytes"})
 _GREGORIAN_START_US = -12219292800000000
 _YEAR_10000_US = 253402300800000000
 _UNREAD_LINE = (
@@ -51,38 +49,20 @@ class KeyGenerator:
         schema: columns of the tables that will be passed in.
 
     Raises:
-        InvalidRequestError: a key or partition column is missing, or has an unsupported type. Releases of Hudi and Java
-            convert values of the types float, double and binary to different strings; struct, list and map have no
-            string form.
+        InvalidRequestError: a key or partition column is missing, or has an unsupported type; see `key_column`.
     """
 
     def __init__(self, config: KeyGeneratorConfig, schema: StructType) -> None:
         self._config = config
-        self._key_fields = tuple(
-            self._checked(schema, name, "record key") for name in config.record_key_fields
-        )
+        self._key_fields = tuple(key_column(schema, name, "record key") for name in config.record_key_fields)
         self._partition_fields = tuple(
-            (item, self._checked(schema, item.name, "partition")) for item in config.partition_fields
+            (item, key_column(schema, item.name, "partition")) for item in config.partition_fields
         )
         self._time_partitions = {
             field.name: TimePartition(config, field)
             for item, field in self._partition_fields
             if item.type is PartitionFieldType.TIMESTAMP
         }
-
-    @staticmethod
-    def _checked(schema: StructType, name: str, role: str) -> Field:
-        field = schema.at_path(name)
-        simple = isinstance(field.type, DecimalType) or (
-            isinstance(field.type, PrimitiveType) and field.type.name not in _UNSAFE_TYPES
-        )
-        if not simple:
-            raise InvalidRequestError(
-                f"The {role} column {name!r} has the type {field.type}; releases of Hudi and Java convert its values "
-                "to different strings.",
-                hint="Use a column of a different type, or cast the column to string or decimal in the source query.",
-            )
-        return field
 
     def record_keys(self, table: pa.Table) -> pa.Array:
         """Return the record key of each row, as strings without null.

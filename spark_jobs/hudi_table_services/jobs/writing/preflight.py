@@ -3,26 +3,31 @@
 The write job makes the same checks again with the columns that Spark reads.
 """
 
+import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.contract.completed_request import result_of_completed
+from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.writing import NO_SOURCE_ROWS, SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError, StorageError
-from hudi_table_services.execution.sources.parquet_footer import ParquetFooter
+from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
 from hudi_table_services.execution.sources.source_columns import (
     SourceColumns,
+    TextRows,
     chooses_files,
     columns_or_reason,
 )
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.jobs.writing.new_table import new_table_config, refuse_incomplete_request
-from hudi_table_services.jobs.writing.table_access import check_table
+from hudi_table_services.jobs.writing.table_access import check_table, delete_leftovers
 from hudi_table_services.jobs.writing.write_opening import check_column_names, open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
-from hudi_table_services.model.key_generator import KeyGeneratorConfig
+from hudi_table_services.model.key_generator import KeyGeneratorConfig, check_key_types
 from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.model.table_config import TableConfig
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.key_generator import partition_columns_of_times
@@ -33,12 +38,14 @@ from hudi_table_services.planning.table.source_columns import (
     misread_columns,
     refuse_invalid_flags,
     refuse_misspelled,
+    refuse_query_without_view,
     with_advice_on_types,
 )
 from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 from hudi_table_services.planning.table.time_partition_type import gives_timestamp_type
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
@@ -46,7 +53,9 @@ from hudi_table_services.storage.table_store import find_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+from hudi_table_services.tables.table import TableAccess
 
+_LOG = logging.getLogger(__name__)
 _FILE_FORMATS = frozenset({"parquet", "csv", "json", "orc", "avro", "text", "xml"})
 _EXAMINED_FILES = 20
 _OBJECT_STORES = frozenset({"s3", "s3a", "gs", "abfs", "abfss", "az"})
@@ -59,10 +68,12 @@ class CheckedWrite:
     Attributes:
         notes: a sentence for each check that was not possible in this process.
         warnings: sentences about a write that can succeed, but which the user rarely intends.
+        result: the result of a write that has nothing left to do; None if the job must run.
     """
 
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    result: JobResult | None = None
 
 
 def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> CheckedWrite:
@@ -97,34 +108,97 @@ def _check(
 ) -> CheckedWrite:
     if config is not None:
         check_table(request, options, config)
+        if (done := _completed(storage, config, request, options)) is not None:
+            return CheckedWrite(warnings=done.warnings, result=done)
     if request.source is None or not request.check_source:
         return CheckedWrite()
     if config is None:
         refuse_incomplete_request(storage, request, options)
     refuse_misspelled(request.source)
     refuse_invalid_flags(request.source)
+    refuse_query_without_view(request.source)
     columns, notes = _source_columns(request, request.source, source_is_local)
     if columns is None:
         return CheckedWrite(notes)
-    if config is None:
-        _refuse_time_texts(options, columns, request.source)
     try:
-        found = _settings_with_advice(storage, options, config, columns, request.source)
+        found = _check_columns(storage, request, options, config, columns)
     except (
         ModuleNotFoundError
     ) as missing:  # the key generator depends on a key in a base file, and pyarrow is missing
         reason = _without_pyarrow(missing)
         note = f"The columns are not compared with the table before Spark starts, because {reason}."
         return CheckedWrite((*notes, note))
+    return replace(found, notes=notes)
+
+
+def _check_columns(
+    storage: Storage,
+    request: UpsertRequest,
+    options: WriteOptions,
+    config: TableConfig | None,
+    columns: SourceColumns,
+) -> CheckedWrite:
+    """Check the columns of the source; also check its rows, as far as the footers of its files describe them."""
+    source = request.source
+    assert source is not None  # noqa: S101 - the columns are those of the source
+    if config is None:
+        _refuse_time_texts(options, columns, source)
+    found = _settings_with_advice(storage, options, config, columns, source)
     key_generator = found.key_generator if isinstance(found, WriteSettings) else found
-    if columns.footer is not None:
-        _refuse_null_keys(columns.footer, key_generator.record_key_fields)
     warnings = (columns.warning,) if columns.warning else ()
-    if config is not None:
-        return CheckedWrite(notes, warnings)
+    if config is None:
+        warnings = (*warnings, *warn_of_times(key_generator, columns.times, source))
     if isinstance(found, WriteSettings):
-        new_table_config(storage, request, options, found)
-    return CheckedWrite(notes, (*warnings, *warn_of_times(key_generator, columns.times, request.source)))
+        if config is None:
+            new_table_config(storage, request, options, found)
+        check_key_types(key_generator, found.staged_schema, columns.untyped)
+    if (rows := columns.footer or columns.text_rows) is not None:
+        _refuse_null_keys(rows, key_generator.record_key_fields)
+    if not isinstance(found, WriteSettings):
+        return CheckedWrite(warnings=warnings)
+    if columns.has_no_rows and _writes_nothing_without_rows(storage, config, request, options):
+        warnings = tuple(dict.fromkeys((*options.warnings, *found.warnings, *warnings)))
+        return CheckedWrite(warnings=warnings, result=_nothing_to_do(request, options, warnings))
+    return CheckedWrite(warnings=warnings)
+
+
+def _completed(
+    storage: Storage, config: TableConfig, request: UpsertRequest, options: WriteOptions
+) -> JobResult | None:
+    """Return the result of the write on the active timeline that completed the request; None if there is none.
+
+    The function does not search the archive: the job searches it, and an archive can be large.
+    """
+    if request.dry_run or not request.can_be_repeated:
+        return None
+    table = TableAccess(storage=storage, clock=SystemClock(), config=config)
+    found = find_completed(table.timeline_store, table.load_timeline(), request.request_id)
+    if found is None:
+        return None
+    _LOG.info("Request %s was already completed by %s.", request.request_id, found[0].requested_time)
+    delete_leftovers(table, request, options)
+    return replace(result_of_completed(request, *found), warnings=tuple(options.warnings))
+
+
+def _writes_nothing_without_rows(
+    storage: Storage, config: TableConfig | None, request: UpsertRequest, options: WriteOptions
+) -> bool:
+    """Whether the job of a source without rows would change nothing, and roll back no pending write."""
+    if request.dry_run or options.operation is WriteOperation.INSERT_OVERWRITE_TABLE:
+        return False
+    if config is None:
+        return True
+    pending = TimelineStore(storage, config, SystemClock()).load().pending
+    return not pending and not options.commits_without_rows(True, ())
+
+
+def _nothing_to_do(request: UpsertRequest, options: WriteOptions, warnings: tuple[str, ...]) -> JobResult:
+    return replace(
+        JobResult.of(request, Outcome.NOTHING_TO_DO),
+        operation=options.operation.value.lower(),
+        reason=NO_SOURCE_ROWS,
+        warnings=warnings,
+    )
 
 
 def _settings_with_advice(
@@ -173,8 +247,8 @@ def _advice_on_file(
     return "" if has_needed else advice_on_first_line(columns.first_row, source)
 
 
-def _refuse_null_keys(footer: ParquetFooter, key_fields: tuple[str, ...]) -> None:
-    refuse_null_keys(key_fields, footer.null_counts(key_fields), footer.row_count, footer.uri)
+def _refuse_null_keys(rows: ParquetFooter | TextRows, key_fields: tuple[str, ...]) -> None:
+    refuse_null_keys(key_fields, rows.null_counts(key_fields), rows.row_count, rows.uri)
 
 
 def _refuse_time_texts(options: WriteOptions, columns: SourceColumns, source: SourceSpec) -> None:
@@ -218,12 +292,21 @@ def _source_columns(
         found = _without_pyarrow(missing)
     except StorageError as error:
         return None, (f"The source is not checked before Spark starts: {error.message}",)
+    if isinstance(found, SourceColumns) and _are_empty(files, found.footer):
+        found = replace(found, has_no_rows=True)
     if isinstance(found, str):
         return None, (f"The columns are not checked before Spark starts, because {found}.",)
     if found.reason:
         which = "the columns" if found.types is None else "some columns"
         return found, (f"The types of {which} are not checked before Spark starts, because {found.reason}.",)
     return found, ()
+
+
+def _are_empty(files: Sequence[SourceFile], first: ParquetFooter | None) -> bool:
+    """Whether `files` are all files of the source, and their footers show that they have no rows."""
+    if first is None or first.row_count or len(files) >= _EXAMINED_FILES:
+        return False
+    return not any(read_parquet_footer(each).row_count for each in files[1:])
 
 
 def _without_pyarrow(missing: ModuleNotFoundError) -> str:

@@ -17,7 +17,7 @@ from hudi_table_services.contract.result import (
     RowCounts,
 )
 from hudi_table_services.contract.text import counted
-from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.contract.writing import NO_SOURCE_ROWS, UpsertRequest
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_writer import footer_bytes
 from hudi_table_services.execution.file_groups import WrittenFileGroup
@@ -101,7 +101,7 @@ class Report:
 
     def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
         """Result of a batch that changes nothing and therefore has no instant."""
-        reason = "no row of the batch changes the table" if placed.read_count else "the source has no rows"
+        reason = "no row of the batch changes the table" if placed.read_count else NO_SOURCE_ROWS
         return replace(self._result(Outcome.NOTHING_TO_DO), reason=reason, rows=_rows(placed, (), 0))
 
     def completed(

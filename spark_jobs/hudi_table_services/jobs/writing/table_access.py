@@ -1,7 +1,11 @@
 """Open the table of a write, and refuse tables and options that do not fit together. The functions need no pyarrow."""
 
+import logging
+
+from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
+from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.contract.writing import UpsertRequest
-from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
+from hudi_table_services.errors import InvalidRequestError, StorageError, UnsupportedTableError
 from hudi_table_services.model.merging.merge_rule import Fill, MergeRule
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
@@ -12,6 +16,8 @@ from hudi_table_services.planning.table.merge_rules import merge_rule
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.table import TableAccess, check_writable
+
+_LOG = logging.getLogger(__name__)
 
 
 def open_table(
@@ -52,6 +58,29 @@ def check_table(request: UpsertRequest, options: WriteOptions, config: TableConf
             hint=f"Remove {TABLE_TYPE}, because the type of a table does not change.",
         )
     _check_merge_on_read(options, config)
+
+
+def staging_area(table: TableAccess, request: UpsertRequest, options: WriteOptions) -> StagingArea:
+    """Return the folder in which the write stages its rows."""
+    # A dry run must not delete the staged rows of a running write with the same request id.
+    return StagingArea(
+        table.storage,
+        options.staging_path,
+        table.clock,
+        owner="" if request.dry_run else request.request_id,
+        leaves_no_folder=request.dry_run or not table.exists,
+    )
+
+
+def delete_leftovers(table: TableAccess, request: UpsertRequest, options: WriteOptions) -> None:
+    """Delete the temporary files of an attempt that committed and then died. A dry run deletes nothing."""
+    if request.dry_run:
+        return
+    try:
+        staging_area(table, request, options).remove_abandoned()
+        remove_traces_of_finished_writes(table)
+    except StorageError as failure:
+        _LOG.warning("Temporary files of an earlier attempt were not deleted: %s", failure)
 
 
 def table_rule(config: TableConfig) -> MergeRule | None:

@@ -13,17 +13,14 @@ from typing import TYPE_CHECKING
 from hudi_table_services.commits.attempt import CommitAttempt
 from hudi_table_services.commits.checks import require_same_schema
 from hudi_table_services.commits.commit_point import facts_to_collect
-from hudi_table_services.commits.finished_writes import remove_traces_of_finished_writes
 from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes
-from hudi_table_services.commits.staging_area import StagingArea
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import UpsertRequest
 from hudi_table_services.errors import (
     FileGroupConflictError,
     InvalidRequestError,
-    StorageError,
     TableExistsError,
 )
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
@@ -58,7 +55,7 @@ from hudi_table_services.jobs.writing.pending_clusterings import preview_release
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.searched_files import searched_files
 from hudi_table_services.jobs.writing.source_advice import explain_text_columns, text_column_warnings
-from hudi_table_services.jobs.writing.table_access import open_table
+from hudi_table_services.jobs.writing.table_access import delete_leftovers, open_table, staging_area
 from hudi_table_services.jobs.writing.write_opening import open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.file_group import FileGroupId
@@ -170,7 +167,7 @@ class _UpsertJob:
         if source is None:
             message = f"Operation {self._request.operation} needs a source."
             raise InvalidRequestError(message, hint="Set --source-path.")
-        with self._staging_area(table) as staging:
+        with staging_area(table, self._request, self._options) as staging:
             staged = self._stage(source, staging.folder, table, settings)
             return self._with_retries(
                 table, lambda table: self._write_staged(staged, staging.folder, table, settings)
@@ -203,17 +200,6 @@ class _UpsertJob:
         check = duplicate_check_for(self._spark, folder, table, self._options, settings, placed)
         return self._write(table, settings, placed, plan, folder, check)
 
-    def _staging_area(self, table: TableAccess) -> StagingArea:
-        # A dry run must not delete the staged rows of a running write with the same request id.
-        owner = "" if self._request.dry_run else self._request.request_id
-        return StagingArea(
-            self._storage,
-            self._options.staging_path,
-            self._clock,
-            owner=owner,
-            leaves_no_folder=self._request.dry_run or not table.exists,
-        )
-
     def _access(self, config: TableConfig, *, exists: bool = True) -> TableAccess:
         return open_table(self._storage, self._clock, self._request, self._options, config, exists=exists)
 
@@ -224,25 +210,15 @@ class _UpsertJob:
         """
         before = self._searched = table.load_timeline()
         if (done := own_commit(table, before, self._request, self._report)) is not None:
-            self._delete_leftovers(table)
+            delete_leftovers(table, self._request, self._options)
             return done
         if (done := own_archived_commit(table, self._request, self._report)) is not None:
             return done
         self._clear_dead_attempts(table)
         later = table.load_timeline().since(before)
         if (done := own_commit(table, later, self._request, self._report)) is not None:
-            self._delete_leftovers(table)
+            delete_leftovers(table, self._request, self._options)
         return done
-
-    def _delete_leftovers(self, table: TableAccess) -> None:
-        """Delete the temporary files of an attempt that committed and then died."""
-        if self._request.dry_run:
-            return
-        try:
-            self._staging_area(table).remove_abandoned()
-            remove_traces_of_finished_writes(table)
-        except StorageError as failure:
-            _LOG.warning("Temporary files of an earlier attempt were not deleted: %s", failure)
 
     def _clear_dead_attempts(self, table: TableAccess) -> None:
         if not self._request.dry_run:
@@ -376,7 +352,7 @@ class _UpsertJob:
         extra = self._extra_metadata(table.config, settings)
         metadata = commit_metadata([], settings.operation, extra, replaced)
         attempt_on = self._attempt(table, snapshot, Action.REPLACE_COMMIT)
-        with self._staging_area(table) as staging, attempt_on as attempt:
+        with staging_area(table, self._request, self._options) as staging, attempt_on as attempt:
             attempt.start(metadata)
             wanted = facts_to_collect(table, extra[SCHEMA_KEY], staging.folder)
             replaced_files = replaced_slices(snapshot, replaced)

@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 
+from hudi_table_services.contract.text import similar_column
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.metadata_table import RangeValue
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Literal, Predicate
@@ -89,9 +90,10 @@ def _malformed(item: object) -> InvalidRequestError:
 def _checked(predicate: Predicate, columns: StructType) -> ColumnPredicate:
     found = columns.find(predicate.column)
     if found is None:
+        advice = similar_column(predicate.column, columns.names)
         raise InvalidRequestError(
             f"The table has no column {predicate.column!r}, which the filter {predicate} names.",
-            hint=f"Its columns are: {', '.join(columns.names)}. To compare a member of a struct, filter the DataFrame.",
+            hint=f"{advice} To compare a member of a struct, filter the DataFrame.",
         )
     type_name = type_name_of(found.type)
     if type_name == NESTED and predicate.values:

@@ -1,6 +1,7 @@
 """Check that the columns of a source include the columns that a write needs, and advise the user if they do not."""
 
 import difflib
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from hudi_table_services.contract.writing import SourceSpec
@@ -9,6 +10,7 @@ from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import STRING, DataType, DecimalType, PrimitiveType, StructType
 
 _SHOWN_COLUMNS = 20
+_VIEW = re.compile(r"\bsource\b", re.IGNORECASE)
 _FORMATS = ("parquet", "csv", "json", "orc", "avro", "text", "xml", "delta", "jdbc")
 _CSV_OPTIONS = (
     *(
@@ -112,6 +114,21 @@ def refuse_invalid_flags(source: SourceSpec) -> None:
                 f"The source option {name} is {value!r}, but Spark accepts only true or false.",
                 hint=f"Set {name}=true or {name}=false.",
             )
+
+
+def refuse_query_without_view(source: SourceSpec) -> None:
+    """Refuse a source query that does not contain the name of the view with the rows of the source.
+
+    Raises:
+        InvalidRequestError: the query cannot read the rows of the source.
+    """
+    if source.sql is None or _VIEW.search(source.sql):
+        return
+    raise InvalidRequestError(
+        f"The source query (--source-sql) does not read the source: {source.sql!r:.100}.",
+        hint="The rows of the source are in the view `source`: write SELECT … FROM source. If the query is to read "
+        "only other tables, add --no-source-check.",
+    )
 
 
 def _similar(name: str, known: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from hudi_table_services.storage.parallel import map_in_parallel
 from hudi_table_services.storage.pending_plans import is_pending_row_write
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.reading.lost_files import incomplete_slices
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
@@ -34,14 +35,15 @@ def load_earlier_state(
     As in Hudi's time travel, the requested time of a write decides in all table versions.
 
     Raises:
-        InvalidRequestError: files of the state were deleted; the active timeline begins after the instant; or a write
-            that belongs to the state is still pending. The message names the setting that keeps states longer.
+        InvalidRequestError: files of the state were deleted; the table or its active timeline begins after the instant;
+            or a write that belongs to the state is still pending. If files or commits are missing, the message names
+            the setting that keeps states longer.
         TableNotFoundError, CorruptTableError, MalformedMetadataError, UnsupportedTableError: see `load_snapshot`.
     """
     snapshot = load_snapshot(storage, partitions, config=config, metadata_enable=metadata_enable, as_of=as_of)
     store = TimelineStore(storage, config, SystemClock())
     timeline = snapshot.timeline
-    _refuse_before_active_timeline(timeline, as_of)
+    refuse_before_active_timeline(timeline, as_of, ArchivedTimeline(storage, config))
     _refuse_pending(store, timeline, as_of)
     later = [i for i in timeline.completed_writes if i.requested_time > as_of]
     commits = map_in_parallel(store.commit_metadata, later)
@@ -61,13 +63,23 @@ def load_earlier_state(
     return snapshot
 
 
-def _refuse_before_active_timeline(timeline: Timeline, as_of: str) -> None:
-    """Refuse an instant before the first active write, unless the newest write up to the instant has a savepoint."""
+def refuse_before_active_timeline(timeline: Timeline, as_of: str, archive: ArchivedTimeline) -> None:
+    """Refuse an instant before the first active write, unless the newest write up to the instant has a savepoint.
+
+    Raises:
+        InvalidRequestError: the message says whether the table did not exist yet, or its commits may be archived.
+    """
     seen = [i.requested_time for i in timeline.completed_writes if i.requested_time <= as_of]
     savepoints = {i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT}
     first = first_write_time(timeline)
     if first is None or (seen and (as_of >= first or max(seen) in savepoints)):
         return
+    written = [i.requested_time for i in timeline.completed_writes]
+    if written and not seen and not archive.has_begun:
+        raise InvalidRequestError(
+            f"The table did not exist as of {as_of}: its first commit is {min(written)}.",
+            hint=f"Read the state as of {min(written)}, or a later state.",
+        )
     raise InvalidRequestError(
         f"The active timeline of the table begins with {first}, after {as_of}, so the state as of {as_of} is not "
         "known completely.",

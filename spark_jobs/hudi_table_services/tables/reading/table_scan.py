@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, similar_column
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
 from hudi_table_services.hudi_format.avro_schema import from_avro_json
 from hudi_table_services.model.file_group import FileSlice
@@ -29,12 +29,13 @@ from hudi_table_services.storage.metadata_table.unusable import some
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.reading.changed_slices import (
     changed_slices,
     refuse_incomplete,
     window_commits,
 )
-from hudi_table_services.tables.reading.earlier_state import load_earlier_state
+from hudi_table_services.tables.reading.earlier_state import load_earlier_state, refuse_before_active_timeline
 from hudi_table_services.tables.reading.file_statistics import FactsReader
 from hudi_table_services.tables.reading.points_in_time import instant_of, window_bound
 from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
@@ -179,12 +180,16 @@ def schema_of_read(storage: Storage, query: TableQuery) -> StructType:
     """Return the columns of the user in the state that a query reads, without planning the read.
 
     Raises:
-        InvalidRequestError: the table has no completed write, or `query.as_of` is not a point in time.
+        InvalidRequestError: the table has no completed write; or `query.as_of` is not a point in time, or is before
+            the first write of the active timeline.
         TableNotFoundError, CorruptTableError: see `load_snapshot`.
     """
     config = read_table_config(storage)
     as_of = instant_of(query.as_of, config) if query.as_of else None
-    return schema_of_snapshot(load_snapshot(storage, (), config=config, as_of=as_of))[1]
+    snapshot = load_snapshot(storage, (), config=config, as_of=as_of)
+    if as_of is not None:
+        refuse_before_active_timeline(snapshot.timeline, as_of, ArchivedTimeline(storage, config))
+    return schema_of_snapshot(snapshot)[1]
 
 
 def refuse_features(config: TableConfig) -> None:
@@ -288,6 +293,4 @@ def check_columns(query: TableQuery, schema: StructType) -> None:
     known = (*META_COLUMNS, *schema.names)
     for name in query.columns or ():
         if name not in known:
-            raise InvalidRequestError(
-                f"The table has no column {name!r}.", hint=f"Its columns are: {', '.join(known)}."
-            )
+            raise InvalidRequestError(f"The table has no column {name!r}.", hint=similar_column(name, known))

@@ -2,12 +2,11 @@
 
 from collections.abc import Collection
 
-from hudi_table_services.contract.text import did_you_mean
-from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.overview.table_overview import FileTotals, LiveFile, PartitionSummary
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.overview.partition_summaries import read_contents
 from hudi_table_services.tables.views.documents import FileRow, FilesView, PartitionRow, PartitionsView
+from hudi_table_services.tables.views.named_partitions import refuse_unknown_partitions
 
 
 def read_files(storage: Storage, partitions: Collection[str] = ()) -> FilesView:
@@ -22,12 +21,7 @@ def read_files(storage: Storage, partitions: Collection[str] = ()) -> FilesView:
         CorruptTableError: the timeline, or the metadata of a commit, cannot be read.
     """
     contents = read_contents(storage)
-    known = {each.partition_path for each in contents.partitions}
-    if unknown := sorted(set(partitions) - known):
-        raise InvalidRequestError(
-            f"The table has no partition {unknown[0]!r} with files.",
-            hint=did_you_mean(unknown[0], known, otherwise="`show partitions` lists the partitions."),
-        )
+    refuse_unknown_partitions(partitions, [each.partition_path for each in contents.partitions])
     return FilesView(
         table_name=contents.snapshot.config.table_name,
         files=tuple(

@@ -12,7 +12,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.cleaned_files import naming_lost_files
 from hudi_table_services.tables.snapshots.log_sizes import refuse_short_logs
-from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+from hudi_table_services.tables.views.named_partitions import load_named_partitions
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -39,7 +39,7 @@ def read_table_rows(
             the record key of each row.
 
     Raises:
-        InvalidRequestError: the query type is unknown, or the table has no such column.
+        InvalidRequestError: the query type is unknown, or the table has no such column or partition.
         TableNotFoundError: there is no table.
         UnsupportedTableError: this release cannot merge the log files as the table requires, or the files of the table
             lack columns.
@@ -52,7 +52,7 @@ def read_table_rows(
             f"The query type {query_type!r} is unknown.",
             hint=f"The query types are: {', '.join(QUERY_TYPES)}.",
         )
-    snapshot = load_snapshot(storage, tuple(partitions) or None)
+    snapshot = load_named_partitions(storage, partitions)
     config = snapshot.config
     for feature in refused_features(config, merge_on_read=True, merges_logs=True):
         raise UnsupportedTableError(f"The table {feature}, so this release does not read its rows.")

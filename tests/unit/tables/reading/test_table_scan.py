@@ -12,7 +12,7 @@ from hudi_table_services.errors import (
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.reading.read_options import change_request
-from hudi_table_services.reading.scan_reader import plan_read
+from hudi_table_services.reading.scan_reader import plan_read, table_schema
 from hudi_table_services.tables.reading.change_scan import plan_changes
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
@@ -251,8 +251,12 @@ def test_points_in_time_may_be_dates_and_times() -> None:
     assert found(table, {AS_OF: f"{text}+00:00"}) == BASE_ROWS
     with pytest.raises(InvalidRequestError, match="'yesterday' is not a point in time"):
         found(table, {AS_OF: "yesterday"})
-    with pytest.raises(InvalidRequestError, match="begins with"):
+    with pytest.raises(
+        InvalidRequestError, match=f"did not exist as of 2001.*first commit is {requested_times(table)[0]}"
+    ):
         found(table, {AS_OF: "2001-01-01"})
+    with pytest.raises(InvalidRequestError, match="did not exist as of 2001"):
+        table_schema(table.storage, "2001-01-01")
 
 
 def test_wrong_requests_are_refused() -> None:
@@ -261,6 +265,10 @@ def test_wrong_requests_are_refused() -> None:
         read(table.storage, columns=["nope"])
     with pytest.raises(InvalidRequestError, match="no column 'nope'"):
         read(table.storage, None, ("nope", "=", 1))
+    with pytest.raises(InvalidRequestError, match=r"no column 'tss'.*Did you mean ts\? Its columns are: "):
+        read(table.storage, columns=["tss"])
+    with pytest.raises(InvalidRequestError, match=r"no column 'tss'.*Did you mean ts\? Its columns are: "):
+        read(table.storage, None, ("tss", "=", 1))
     with pytest.raises(InvalidRequestError, match="needs hoodie.datasource.read.begin.instanttime"):
         read(table.storage, {QUERY: "incremental"})
     with pytest.raises(InvalidRequestError, match="has no effect on a snapshot read"):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from checked_writes import refusal, request
+from checked_writes import csv, refusal, request
 
 from hudi_table_services.jobs.writing.preflight import CheckedWrite, check_write
 
@@ -57,3 +57,28 @@ def test_a_record_key_that_is_the_index_of_a_pandas_frame_gets_advice(
     message = refusal(request(tmp_path, tmp_path / "rows.parquet", record_key=(key,)))
     assert f"has no column {key!r}" in message
     assert ("Write the file with reset_index()" in message) is is_explained
+
+
+@pytest.mark.parametrize("options", [{}, {"inferSchema": "true"}, {"sep": ";"}])
+def test_empty_keys_in_a_small_csv_file_are_refused(tmp_path: Path, options: dict[str, str]) -> None:
+    text = "id,city\n1,a\n\n,b\r\n3,\n".replace(",", options.get("sep", ","))
+    source = csv(tmp_path / "rows.csv", text, header="true", **options)
+    message = refusal(request(tmp_path, source))
+    assert f"The record key (id) is null in 1 of 3 rows of the source file {tmp_path}/rows.csv." in message
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ('id,city\n"",a\n', {}),
+        ("id,city\n,a\n1\n", {}),
+        ("id,city\n,a\n", {"nullValue": "-"}),
+        ("id,city\n,a\n", {"mode": "DROPMALFORMED"}),
+        ("id,city\n1,\n", {}),
+    ],
+)
+def test_empty_values_are_left_to_spark_if_other_columns_or_unusual_files_contain_them(
+    tmp_path: Path, text: str, options: dict[str, str]
+) -> None:
+    source = csv(tmp_path / "rows.csv", text, header="true", **options)
+    assert check_write(request(tmp_path, source)).result is None
