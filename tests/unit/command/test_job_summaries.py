@@ -118,7 +118,7 @@ def test_a_preview_of_a_clean_lists_the_largest_partitions_first() -> None:
 
 
 def test_a_preview_of_a_clean_that_would_delete_nothing_gives_the_reason() -> None:
-    reason = "preview: a clean would delete nothing: the 3 outdated files are kept"
+    reason = "nothing to delete: the 3 outdated files stay"
     text = shown(job_summary(result_of(CleanReport(policy="P"), Outcome.PLANNED, reason=reason), "clean"))
     assert reason in text
 
