@@ -172,6 +172,26 @@ def test_a_dry_run_shows_what_would_happen_in_each_partition() -> None:
     assert text.splitlines()[-1].split() == ["a", "3", "1", "0", "0", "2", "B"]
 
 
+def test_an_overwrite_and_a_deletion_of_partitions_show_how_many_stored_rows_they_remove() -> None:
+    known = {"rows": RowCounts(inserted=50, replaced=6700), "replaced_file_groups": 2}
+    unknown = {"rows": RowCounts(inserted=50), "replaced_file_groups": 2}
+    for fields, outcome, expected in (
+        (known, Outcome.COMPLETED, "50 inserted, 0 updated, 0 deleted, 6,700 stored rows replaced"),
+        (known, Outcome.PLANNED, "0 deleted, 6,700 stored rows would be replaced"),
+        (unknown, Outcome.PLANNED, "0 deleted, all rows of 2 file groups would be replaced"),
+    ):
+        result = result_of(
+            None, outcome, operation="insert_overwrite", partitions=(written("a", 1, 2),), **fields
+        )
+        assert expected in shown(job_summary(result, "upsert"))
+        assert expected.split(", ")[-1] in result.summary()
+    deletion = result_of(None, Outcome.PLANNED, operation="delete_partition", **known)
+    text = shown(job_summary(deletion, "upsert"))
+    assert "6,700 stored rows would be removed" in text
+    assert "inserted" not in text
+    assert deletion.summary() == "Planned, nothing written: 0 rows read, 6,700 stored rows would be removed."
+
+
 OTHERS: list[tuple[Report, Outcome, list[str]]] = [
     (
         ArchiveReport(commits_before=9, archived_commits=1, instants=("20260102030405006.commit",)),

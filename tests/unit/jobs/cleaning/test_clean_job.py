@@ -37,7 +37,8 @@ def test_a_clean_of_fifteen_commits_keeps_the_files_of_ten_by_default(version: T
         ({}, "cleaning keeps the last 10 commits, and the table has only 3"),
         (
             {"hours_retained": 1},
-            "outdated files, if there are any, stay, because the table has no commit of the last hour, and retention by hours then keeps all files",
+            "outdated files, if there are any, stay, because "
+            "the table has no commit of the last hour, and retention by hours then keeps all files",
         ),
         (
             {"file_versions_retained": 4},
