@@ -130,6 +130,12 @@ def test_the_summary_of_a_health_report_shows_outdated_files_and_the_retention()
     assert "Outdated files 3, 2.5 MiB Retention 2 commits; cleaning keeps 10" in text
 
 
+def test_the_summary_of_a_health_report_says_which_files_are_small() -> None:
+    report = HealthReport(measures={"small_files": 4.0}, small_file_limit_bytes=100 * MIB)
+    text = " ".join(shown(job_summary(result_of(report), "health")).split())
+    assert "Small files 4 (below 100.0 MiB, in partitions with more than one such file)" in text
+
+
 def written(path: str, before_bytes: int, after_bytes: int) -> PartitionReport:
     change = FileGroupChange(
         partition_path=path,
