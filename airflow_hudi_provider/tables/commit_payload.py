@@ -38,12 +38,12 @@ def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
 def describe_count(payload: Mapping[str, Any]) -> str:
     """Describe a commit payload in a phrase without a full stop."""
     since = (
-        f"since clustering {payload['since']} ({payload['since_state']})"
+        f" since clustering {payload['since']} ({payload['since_state']})"
         if payload["since"]
-        else "on the timeline, which has no clustering"
+        else " and no clustering yet"
     )
     latest = f"; the last at {payload['instants'][-1]}" if payload["instants"] else ""
-    return f"{payload['count']} of {counted(payload['every'], 'commit')} {since}{latest}"
+    return f"{payload['count']} of {counted(payload['every'], 'commit')}{since}{latest}"
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:

@@ -20,10 +20,11 @@ from hudi_table_services.command.script_names import with_commands
 from hudi_table_services.command.spark_log import SPARK_SETTINGS, is_needless_line, log_errors_only
 from hudi_table_services.command.stderr_lines import stderr_lines
 from hudi_table_services.command.summary import Summary
+from hudi_table_services.contract.config_check import ConfigReport
 from hudi_table_services.contract.error_text import TEXT_WIDTH, Failure
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.errors import HudiTableServiceError, UnsafeConfigError
 
 _LABEL_WIDTH = 16
 """Width of the labels of `Failure.lines`, with their indent."""
@@ -120,6 +121,9 @@ class CommandPresentation(Presentation):
         if not self._has_terminal:
             super().show_error(error)
             return
+        if isinstance(error.evidence, ConfigReport) and not self._prints_json:
+            # The summary of the report follows, and contains the findings with their reasons and cures.
+            error = UnsafeConfigError(f"{error.evidence.verdict}.", evidence=error.evidence)
         print_error(console_of(sys.stderr), self._command, error, self._table)
 
     def show_unexpected_error(self) -> None:

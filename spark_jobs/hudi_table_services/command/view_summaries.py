@@ -172,6 +172,9 @@ def _file_name(file: FileRow) -> str:
     return f"{file.name} + {logs}" if file.name else f"{file.file_id} ({logs}, no base file)"
 
 
+_SMALL_FILES = "small: files below the writers' small-file limit, if the partition has several such files."
+
+
 def partitions_summary(view: PartitionsView) -> Summary:
     """Return the summary of the partitions."""
     rows = [
@@ -189,6 +192,7 @@ def partitions_summary(view: PartitionsView) -> Summary:
     return Summary(
         title=f"Partitions of {view.table_name}: {counted(len(rows), 'partition', ',')}",
         grids=(Grid(columns=columns, rows=rows, noun="partition", whole=("last write",)),),
+        notes=[_SMALL_FILES] if rows else [],
         shown_rows=SHOWN_ROWS,
     )
 
@@ -248,7 +252,7 @@ def _extra_fact(key: str, value: str) -> tuple[str, str]:
     limits = recorded_limits({key: value}, "")
     if limits is not None:
         target, small = human_bytes(limits.max_file_size_bytes), human_bytes(limits.small_file_limit_bytes)
-        return "File sizes", f"target {target}, small below {small}"
+        return "File sizes", f"target {target}, small-file limit {small}"
     return _EXTRA_TITLES.get(key, key), value
 
 

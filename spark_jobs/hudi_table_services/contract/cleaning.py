@@ -160,7 +160,7 @@ class CleanReport(Report):
         files = f"{counted(self.file_count, 'file')}, {human_bytes(self.size_bytes)}"
         if result.is_preview:
             if not self.file_count and result.reason:
-                return f"{result.reason[:1].upper()}{result.reason[1:]}"
+                return f"Preview, {result.reason}"
             return f"Preview, nothing deleted: {files} would be deleted"
         if not result.is_completed:
             return f"Nothing to do: {result.reason}"

@@ -99,9 +99,9 @@ class ConfigReport(Report):
             for severity in Severity
             if (count := sum(each.severity == severity.value for each in self.findings))
         ]
-        table = f" and table {self.table}" if self.table else ""
+        table = f" and the properties of table {self.table!r}" if self.table else ""
         rules = counted(self.rules_checked, "rule")
-        checked = f"{counted(self.options_checked, 'option')}{table} checked against {rules}"
+        checked = f"{rules} checked {counted(self.options_checked, 'option')}{table}"
         return f"{self.status.upper()}: {', '.join(counts) or 'no findings'} ({checked})"
 
     def lines(self) -> list[str]:

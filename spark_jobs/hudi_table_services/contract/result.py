@@ -74,6 +74,9 @@ class RowCounts:
         unmatched_deletes: number of deletes whose record key is not in the table.
         unchanged: number of rows that were not written, because the stored row has the same values.
         dropped_existing: number of inserts that were dropped, because their record key is already in the table.
+        replaced: number of stored rows that an overwrite or `delete_partition` removed, or would remove in a dry run.
+            `inserted`, `updated` and `deleted` do not count these rows. None if the number is not known, and for other
+            operations.
     """
 
     read: int = 0
@@ -85,6 +88,7 @@ class RowCounts:
     unmatched_deletes: int = 0
     dropped_existing: int = 0
     unchanged: int = 0
+    replaced: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,11 +26,25 @@ def write_summary(result: JobResult) -> str:
                 f"{human_bytes(before.size_bytes)} → {human_bytes(after.size_bytes)}{_where(result)}"
             )
         case Outcome.PLANNED:
+            if replaced := replaced_rows(result):
+                return f"Planned, nothing written: {counted(rows.read, 'row')} read, {replaced}."
             return f"Planned, nothing written: {counted(rows.read, 'row')} read."
         case Outcome.NOTHING_TO_DO:
             return f"Nothing to do: {result.reason}"
         case _:
             return result.failure
+
+
+def replaced_rows(result: JobResult) -> str:
+    """Return how many stored rows an overwrite or `delete_partition` removes, in words; empty for other writes."""
+    if not result.replaced_file_groups:
+        return ""
+    would = "would be " if result.is_preview else ""
+    verb = "removed" if result.operation == "delete_partition" else "replaced"
+    rows = result.rows.replaced
+    if rows is None:
+        return f"all rows of {counted(result.replaced_file_groups, 'file group', ',')} {would}{verb}"
+    return f"{counted(rows, 'stored row', ',')} {would}{verb}"
 
 
 def _where(result: JobResult) -> str:
@@ -44,7 +58,8 @@ def _counts(result: JobResult) -> str:
     counts = f"{rows.inserted} inserted, {rows.updated} updated, {rows.deleted} deleted"
     older = f", {rows.older_than_stored} older than the stored version" if rows.older_than_stored else ""
     unchanged = f", {rows.unchanged} unchanged" if rows.unchanged else ""
-    return counts + unchanged + older
+    replaced = replaced_rows(result)
+    return counts + unchanged + older + (f", {replaced}" if replaced else "")
 
 
 def _plan_lines(result: JobResult) -> list[str]:

@@ -66,12 +66,11 @@ def gate_reason(count: CommitCount, gate: CommitGate) -> str | None:
     """Return the reason why it is too early for a clustering, or None if a clustering is due."""
     if gate.wanted <= 0 or count.count >= gate.wanted:
         return None
-    reason = f"{count.count} of {counted(gate.wanted, 'commit')} "
-    if count.since is None:
-        reason += "on the timeline, which has no clustering"
-    else:
-        reason += f"since clustering {count.since.requested_time} ({count.since.state.value})"
-    return f"{reason}; {gate.key}={gate.wanted}" if gate.key else reason
+    key = f" ({gate.key}={gate.wanted})" if gate.key else ""
+    since = "and no clustering yet"
+    if count.since is not None:
+        since = f"since clustering {count.since.requested_time} ({count.since.state.value})"
+    return f"a clustering is due after {counted(gate.wanted, 'commit')}{key}; the table has {count.count} {since}"
 
 
 def _is_clustering(instant: Instant, clusterings: Collection[str]) -> bool:

@@ -19,6 +19,8 @@ _NO_NUMBER = re.compile(
 )
 """Matches the message of argparse about a value that is not a number."""
 
+_INSTANT_TIME = re.compile(r"\d{14}(\d{3})?")
+
 
 class _StoreOnce(argparse._StoreAction):
     """The action of a flag with one value. A second, different value is an error; argparse would replace the first."""
@@ -119,6 +121,10 @@ class RequestParser(argparse.ArgumentParser):
         for action in self._actions:
             if flags and flags[-1] in action.option_strings and isinstance(action, argparse._AppendAction):
                 return f"Repeat the flag for each value: {flags[-1]} {unknown}."
+        known = {name for action in self._actions for name in action.option_strings}
+        flag = next((name for name in ("--instant", "--savepoint") if name in known), "")
+        if flag and _INSTANT_TIME.fullmatch(unknown):
+            return f"Name an instant with the flag: {flag} {unknown}."
         return ""
 
 

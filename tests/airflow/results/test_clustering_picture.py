@@ -52,7 +52,7 @@ def planned(*groups: ClusteringGroupReport) -> JobResult:
         report=ClusteringReport(
             plans=(plan,),
             skipped=("city=c: 1 file, nothing to merge it with",),
-            commits="5 commits on the timeline, which has no clustering",
+            commits="5 commits and no clustering yet",
         ),
     )
 
@@ -93,7 +93,7 @@ def test_a_plan_is_drawn_as_a_table_with_current_and_expected_sizes() -> None:
     assert "city=c: 1 file, nothing to merge it with" in text
     assert text.splitlines()[-1] == (
         "Planned, nothing written: 83 files of 340.0 MiB in 2 groups would become 3 files "
-        "(5 commits on the timeline, which has no clustering)"
+        "(5 commits and no clustering yet)"
     )
 
 

@@ -286,12 +286,15 @@ def test_a_preview_writes_nothing(table: TableUnderTest) -> None:
 def test_every_n_commits_counts_from_the_last_clustering(table: TableUnderTest) -> None:
     early = table.schedule(every_n_commits=BATCHES + 1)
     assert early.outcome is Outcome.NOTHING_TO_DO
-    assert "4 of 5 commits on the timeline, which has no clustering" in early.reason
+    assert "due after 5 commits; the table has 4 and no clustering yet" in early.reason
     scheduled = table.schedule(every_n_commits=BATCHES)
     assert scheduled.outcome is Outcome.COMPLETED
     table.write([("c", 1, "a", 1.0)], "insert")
     waiting = table.schedule(every_n_commits=2)
-    assert f"1 of 2 commits since clustering {scheduled.instant_time} (requested)" in waiting.reason
+    assert (
+        f"due after 2 commits; the table has 1 since clustering {scheduled.instant_time} (requested)"
+        in waiting.reason
+    )
     table.execute()
     table.write([("d", 1, "a", 1.0)], "insert")
     table.write([("e", 1, "a", 1.0)], "insert")

@@ -1,6 +1,7 @@
 """The write job in a real Spark session; hudi-rs reads the tables."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,8 @@ def test_the_duplicate_policy_of_an_insert_drops_or_refuses_existing_keys(v6: Ta
 
 def test_an_overwrite_replaces_the_partitions_of_its_rows_or_the_whole_table(table: TableUnderTest) -> None:
     table.write(some_rows(range(6)))
-    table.write([("n", 1, "a", 7.0)], "insert_overwrite")
+    overwritten = table.write([("n", 1, "a", 7.0)], "insert_overwrite")
+    assert overwritten.rows.replaced == sum(row[2] == "a" for row in some_rows(range(6)))
     kept = [row for row in some_rows(range(6)) if row[2] == "b"]
     assert table.rows() == sorted([*kept, ("n", 1, "a", 7.0)])
     table.write([("m", 1, "c", 8.0)], "insert_overwrite_table")
@@ -110,7 +112,12 @@ def test_delete_partition_needs_no_rows(spark: SparkSession, table: TableUnderTe
         operation="delete_partition",
         options={"hoodie.datasource.write.partitions.to.delete": "x"},
     )
-    assert upsert(spark, request).replaced_file_groups == 1
+    planned = upsert(spark, replace(request, dry_run=True))
+    assert (planned.rows.replaced, planned.replaced_file_groups) == (1, 1)
+    unmatched = {"hoodie.datasource.write.partitions.to.delete": "x,yy"}
+    done = upsert(spark, replace(request, options=unmatched))
+    assert (done.rows.replaced, done.replaced_file_groups) == (1, 1)
+    assert any("no partition of this name. Did you mean y?" in each for each in done.warnings)
     assert table.rows() == [("b", 1, "y", 1.0)]
 
 

@@ -152,6 +152,16 @@ def test_print_request_contains_the_table(capsys: pytest.CaptureFixture[str]) ->
         (["sho"], 64, "Did you mean show?"),
         (["show", "tables", "/t"], 64, "There is no view 'tables'. Did you mean table?"),
         (["clean", "/t", "--base-path=/t"], 64, "The table is given twice"),
+        (
+            ["rollback", "/t", "20260102030405006"],
+            64,
+            "Name an instant with the flag: --instant 20260102030405006.",
+        ),
+        (
+            ["restore", "/t", "20260102030405006"],
+            64,
+            "Name an instant with the flag: --savepoint 20260102030405006.",
+        ),
         (["clean", "/t", "/u"], 64, "Unrecognized arguments: /u"),
         (["clean", "/t", "--previw"], 64, "Unrecognized arguments: --previw. Did you mean --preview?"),
         (["upsert", "/t", "--record_key=day"], 64, "--record_key=day. Did you mean --record-key?"),

@@ -118,7 +118,7 @@ def test_a_preview_of_a_clean_lists_the_largest_partitions_first() -> None:
 
 
 def test_a_preview_of_a_clean_that_would_delete_nothing_gives_the_reason() -> None:
-    reason = "preview: a clean would delete nothing: the 3 outdated files are kept"
+    reason = "nothing to delete: the 3 outdated files stay"
     text = shown(job_summary(result_of(CleanReport(policy="P"), Outcome.PLANNED, reason=reason), "clean"))
     assert reason in text
 
@@ -128,6 +128,12 @@ def test_the_summary_of_a_health_report_shows_outdated_files_and_the_retention()
     report = HealthReport(measures=measures, retention="2 commits; cleaning keeps 10")
     text = " ".join(shown(job_summary(result_of(report), "health")).split())
     assert "Outdated files 3, 2.5 MiB Retention 2 commits; cleaning keeps 10" in text
+
+
+def test_the_summary_of_a_health_report_says_which_files_are_small() -> None:
+    report = HealthReport(measures={"small_files": 4.0}, small_file_limit_bytes=100 * MIB)
+    text = " ".join(shown(job_summary(result_of(report), "health")).split())
+    assert "Small files 4 (below 100.0 MiB, in partitions with more than one such file)" in text
 
 
 def written(path: str, before_bytes: int, after_bytes: int) -> PartitionReport:
@@ -170,6 +176,26 @@ def test_a_dry_run_shows_what_would_happen_in_each_partition() -> None:
     text = shown(job_summary(result, "upsert"))
     assert "small files padded" in text
     assert text.splitlines()[-1].split() == ["a", "3", "1", "0", "0", "2", "B"]
+
+
+def test_an_overwrite_and_a_deletion_of_partitions_show_how_many_stored_rows_they_remove() -> None:
+    known = {"rows": RowCounts(inserted=50, replaced=6700), "replaced_file_groups": 2}
+    unknown = {"rows": RowCounts(inserted=50), "replaced_file_groups": 2}
+    for fields, outcome, expected in (
+        (known, Outcome.COMPLETED, "50 inserted, 0 updated, 0 deleted, 6,700 stored rows replaced"),
+        (known, Outcome.PLANNED, "0 deleted, 6,700 stored rows would be replaced"),
+        (unknown, Outcome.PLANNED, "0 deleted, all rows of 2 file groups would be replaced"),
+    ):
+        result = result_of(
+            None, outcome, operation="insert_overwrite", partitions=(written("a", 1, 2),), **fields
+        )
+        assert expected in shown(job_summary(result, "upsert"))
+        assert expected.split(", ")[-1] in result.summary()
+    deletion = result_of(None, Outcome.PLANNED, operation="delete_partition", **known)
+    text = shown(job_summary(deletion, "upsert"))
+    assert "6,700 stored rows would be removed" in text
+    assert "inserted" not in text
+    assert deletion.summary() == "Planned, nothing written: 0 rows read, 6,700 stored rows would be removed."
 
 
 OTHERS: list[tuple[Report, Outcome, list[str]]] = [

@@ -54,7 +54,8 @@ def test_a_view_has_colours_and_aligned_columns(table: SmallTable) -> None:
     assert CONTROL.search(text)
     lines = [line.rstrip() for line in without_control(text).splitlines()]
     assert lines[0] == "Partitions of trips: 2 partitions"
-    header, first, second = lines[1:]
+    header, first, second = lines[1:4]
+    assert "".join(lines[4:]).lstrip().startswith("small: files below the writers' small-file limit")
     assert header.split() == ["partition", "files", "small", "size", "rows", "last", "write"]
     ends = [line.index("B") for line in (first, second)]
     assert ends[0] == ends[1]
@@ -105,6 +106,15 @@ def test_verbose_shows_log_lines_instead_of_a_bar(table: SmallTable) -> None:
     assert exit_code == 0
     assert " INFO Request " in received
     assert "\x1b[?25l" not in received
+
+
+def test_a_failed_check_of_settings_shows_each_finding_once() -> None:
+    options = ("--option=hoodie.keep.min.commits=10", "--option=hoodie.clean.commits.retained=24")
+    exit_code, text = on_a_terminal("check-config", *options)
+    words = " ".join(without_control(text).split())
+    assert exit_code == 78
+    assert words.count("Archival may leave only 10 commits") == 1
+    assert "1 finding of severity error (" in words
 
 
 def test_an_error_is_a_block_without_a_traceback(tmp_path: Path) -> None:

@@ -240,7 +240,7 @@ def test_a_commit_shows_the_file_sizes_of_its_writer_in_words() -> None:
     limits = {"hoodie.parquet.max.file.size": 120 << 20, "hoodie.parquet.small.file.limit": 100 << 20}
     made = table.commit(A, schema=SCHEMA, extra={FILE_SIZES_KEY: json.dumps(limits), GAVE_WAY_KEY: "2026"})
     text = " ".join(shown(read_commit(table.storage, made.requested_time)).split())
-    assert "File sizes target 120.0 MiB, small below 100.0 MiB" in text
+    assert "File sizes target 120.0 MiB, small-file limit 100.0 MiB" in text
     assert "Released plans 2026" in text
     assert "airflow." not in text
 

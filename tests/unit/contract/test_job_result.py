@@ -68,7 +68,9 @@ RESULTS = st.builds(
     action=st.one_of(st.none(), TEXTS),
     instant_time=st.one_of(st.none(), TEXTS),
     completion_time=st.one_of(st.none(), TEXTS),
-    rows=st.builds(RowCounts, read=COUNTS, inserted=COUNTS, updated=COUNTS, deleted=COUNTS),
+    rows=st.builds(
+        RowCounts, read=COUNTS, inserted=COUNTS, updated=COUNTS, deleted=COUNTS, replaced=st.none() | COUNTS
+    ),
     files_before=FILES,
     files_after=FILES,
     partitions=st.lists(PARTITIONS, max_size=2).map(tuple),

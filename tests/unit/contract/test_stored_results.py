@@ -36,7 +36,7 @@ LATER_SOURCE_FIELDS = ("table", "mode", "chain", "begin", "first_begin", "storag
 LATER_REQUEST_FIELDS = {"timestamps_without_zone", "skip_unchanged", "check_source", "deep"}
 """Fields that requests of version 1 lack."""
 
-LATER_ROW_COUNTS = {"unchanged"}
+LATER_ROW_COUNTS = {"unchanged", "replaced"}
 """Counts of rows that results of version 1 lack."""
 
 

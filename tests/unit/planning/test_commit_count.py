@@ -45,13 +45,16 @@ def test_a_pending_plan_resets_the_count(parity: bool) -> None:
     instants = [*upserts(1, 2, 3, 4, 6, 7, 8), an_instant(5, Action.REPLACE_COMMIT, REQUESTED)]
     counted = count(instants, (5,), parity=parity)
     assert (counted.count, counted.instants) == (3, (at(6), at(7), at(8)))
-    assert gate_reason(counted, FOUR) == f"3 of 4 commits since clustering {at(5)} (requested)"
+    assert gate_reason(counted, FOUR) == (
+        f"a clustering is due after 4 commits; the table has 3 since clustering {at(5)} (requested)"
+    )
 
 
 def test_a_clustering_is_due_after_the_required_commits_and_until_then_the_reason_names_the_option() -> None:
     gate = CommitGate(wanted=4, key="hoodie.clustering.inline.max.commits")
     assert gate_reason(count(upserts(1, 2, 3)), gate) == (
-        "3 of 4 commits on the timeline, which has no clustering; hoodie.clustering.inline.max.commits=4"
+        "a clustering is due after 4 commits (hoodie.clustering.inline.max.commits=4); "
+        "the table has 3 and no clustering yet"
     )
     assert gate_reason(count(upserts(1, 2, 3, 4)), gate) is None
     assert gate_reason(count([]), CommitGate()) is None

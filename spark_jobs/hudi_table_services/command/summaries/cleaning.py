@@ -17,7 +17,8 @@ def details(report: CleanReport, result: JobResult) -> Details:
         ("Files", freed),
         ("Reason", result.reason if deletes_nothing else ""),
         ("Not deleted", counted(report.failed_count, "file", ",") if report.failed_count else ""),
-        ("Retention", report.retention),
+        # The reason why nothing is deleted also contains the retention.
+        ("Retention", report.retention if report.file_count or result.reused else ""),
         ("Blocked by", f"pending instant {report.blocker}" if report.blocker else ""),
         ("Rolled back", ", ".join(report.rolled_back)),
         ("Completed", ", ".join(report.finished)),

@@ -37,7 +37,7 @@ def _facts(report: HealthReport, result: JobResult) -> Sequence[tuple[str, str]]
     return (
         ("Damaged", report.damage),
         ("Live files", f"{live}, in {counted(report.partition_count, 'partition', ',')}"),
-        ("Small files", _number(measures, "small_files")),
+        ("Small files", _small_files(report)),
         ("Outdated files", _outdated(measures)),
         ("Retention", report.retention),
         ("Last commit", report.last_commit),
@@ -50,6 +50,14 @@ def _facts(report: HealthReport, result: JobResult) -> Sequence[tuple[str, str]]
 
 def _number(measures: Mapping[str, float], name: str) -> str:
     return f"{measures[name]:,g}" if name in measures else ""
+
+
+def _small_files(report: HealthReport) -> str:
+    """Return the number of small files, and the condition under which a file counts as small."""
+    count, limit = _number(report.measures, "small_files"), report.small_file_limit_bytes
+    if not count or not limit:
+        return count
+    return f"{count} (below {human_bytes(limit)}, in partitions with more than one such file)"
 
 
 def _outdated(measures: Mapping[str, float]) -> str:

@@ -4,12 +4,14 @@ from hudi_table_services.command.summaries.details import Details, change, chang
 from hudi_table_services.command.summary import Grid
 from hudi_table_services.contract.result import FileGroupChange, JobResult, PartitionReport
 from hudi_table_services.contract.text import counted, human_bytes
+from hudi_table_services.contract.writing_text import replaced_rows
 
 
 def details(_: None, result: JobResult) -> Details:
     """Return the details of a completed, planned or unnecessary write."""
     if result.is_preview:
-        return Details(facts=(("Rows", _rows(result)),), grids=(_plan(result),))
+        grid = _partitions(result) if result.operation == "delete_partition" else _plan(result)
+        return Details(facts=(("Rows", _rows(result)),), grids=(grid,))
     if not result.is_completed:
         unchanged = f"{result.rows.unchanged:,} unchanged" if result.rows.unchanged else ""
         return Details(facts=(("Rows", unchanged),))
@@ -38,6 +40,8 @@ def _rows(result: JobResult) -> str:
         "deletes without a stored row": rows.unmatched_deletes,
     }
     parts += [f"{count:,} {meaning}" for meaning, count in others.items() if count]
+    if replaced := replaced_rows(result):
+        parts = [replaced] if result.operation == "delete_partition" else [*parts, replaced]
     return ", ".join(parts)
 
 

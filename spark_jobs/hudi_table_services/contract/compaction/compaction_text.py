@@ -62,11 +62,18 @@ def plan_lines(plan: CompactionPlanReport) -> list[str]:
 def logs_in_words(logs: UnmergedLogs) -> str:
     """Return the number and size of log files, and the ratio of their size to that of the base files."""
     ratio = logs.log_ratio
-    share = f", {ratio:.2f} bytes per byte of base files" if ratio is not None and logs.log_files else ""
+    share = (
+        f", {_percent(ratio)} of the size of the base files" if ratio is not None and logs.log_files else ""
+    )
     return (
         f"{counted(logs.log_files, 'log file', ',')} of {human_bytes(logs.log_bytes)} in {logs.slices:,} of "
         f"{counted(logs.slices_total, 'file slice', ',')}{share}"
     )
+
+
+def _percent(ratio: float) -> str:
+    percent = 100 * ratio
+    return f"{percent:,.0f} %" if percent >= 1 else f"{percent:.1g} %"
 
 
 def _what(parts: Sequence[CompactedPartition]) -> str:

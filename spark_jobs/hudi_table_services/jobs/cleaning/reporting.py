@@ -51,18 +51,25 @@ class CleanReporter:
             waiting=tuple(sorted(each.partition_path for each in outdated if each.waits)),
             partitions_listed=partitions_listed,
         )
-        files = sum(len(each.sizes) for each in outdated)
-        kept = sum(each.kept.count for each in outdated)
-        size = sum(sum(each.sizes.values()) for each in outdated)
+        self._log_outdated(partitions_listed)
+        if not retention.blocker:
+            _LOG.info("Retention: %s", retention.reason)
+
+    def _log_outdated(self, partitions_listed: int) -> None:
+        if not partitions_listed:
+            _LOG.info("Listed no partition, so the outdated files were not counted.")
+            return
+        files = sum(len(each.sizes) for each in self._outdated)
+        kept = sum(each.kept.count for each in self._outdated)
+        size = sum(sum(each.sizes.values()) for each in self._outdated)
         _LOG.info(
             "Found %s to delete (%.1f MiB) in %d of %s, and %s to keep",
             counted(files, "outdated file"),
             size / _MIB,
-            sum(1 for each in outdated if each.sizes),
+            sum(1 for each in self._outdated if each.sizes),
             counted(partitions_listed, "partition"),
             counted(kept, "outdated file"),
         )
-        _LOG.info("Retention: %s", retention.reason)
 
     def _retain(self, retention: Retention) -> None:
         self._report = replace(
@@ -88,8 +95,8 @@ class CleanReporter:
             if each.sizes
         )
         self._report = replace(self._report, partitions=partitions)
-        reason = f"a clean would delete nothing: {why_not}" if why_not else "nothing was deleted"
-        return replace(self._result(Outcome.PLANNED), reason=f"preview: {reason}")
+        reason = f"nothing to delete: {why_not}" if why_not else "preview: nothing was deleted"
+        return replace(self._result(Outcome.PLANNED), reason=reason)
 
     def nothing_to_do(self, reason: str, retention: Retention) -> JobResult:
         """Result of a job that requested no new clean. The job may have finished a pending clean."""

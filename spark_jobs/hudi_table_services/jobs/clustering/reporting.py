@@ -247,7 +247,7 @@ def in_words(commits: CommitCount) -> str:
     """Describe in words the number of commits, and the clustering after which the commits are counted."""
     since = commits.since
     if since is None:
-        return f"{counted(commits.count, 'commit')} on the timeline, which has no clustering"
+        return f"{counted(commits.count, 'commit')} and no clustering yet"
     return f"{counted(commits.count, 'commit')} since clustering {since.requested_time} ({since.state.value})"
 
 

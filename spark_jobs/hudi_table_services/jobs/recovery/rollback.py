@@ -192,8 +192,9 @@ class _RollbackJob:
         require_undoable_logs(self._table, chosen)
         if not completed:
             return
+        # The error about later writes also names the savepoint, so that users do not delete a savepoint in vain.
+        require_newest(timeline, chosen, self._table.storage.base_path)
         require_unsaved(timeline, completed, self._table.storage.base_path)
-        require_newest(timeline, chosen)
         # A running writer may have read files of the commit, and Hudi's writers do not detect that a commit was undone.
         require_dead(self._table, (i for i in timeline.pending if i.action.writes_data))
         require_unplanned(self._table, timeline, chosen)

@@ -153,6 +153,16 @@ class ReplacedSlices:
     merging: LogMerging | None = None
 
 
+def overwritten(
+    operation: WriteOperation, snapshot: TableSnapshot, plan: FileSizingPlan
+) -> Sequence[str] | None:
+    """Return the partitions whose file groups the write replaces; None if the operation replaces none."""
+    if operation not in REPLACES:
+        return None
+    everything = operation is WriteOperation.INSERT_OVERWRITE_TABLE
+    return snapshot.partitions if everything else [p.partition_path for p in plan.partitions]
+
+
 def replaced_slices(
     snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]] | None
 ) -> ReplacedSlices:

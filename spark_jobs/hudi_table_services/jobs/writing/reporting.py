@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from hudi_table_services.contract.result import (
     PartitionReport,
     RowCounts,
 )
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, did_you_mean
 from hudi_table_services.contract.writing import NO_SOURCE_ROWS, UpsertRequest
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_writer import footer_bytes
@@ -29,6 +29,10 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
 from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.file_sizing.write_profile import ReplacedIds
+from hudi_table_services.planning.table.table_changes import partition_matches
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.overview.row_counts import row_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,6 +53,8 @@ class Report:
         self._options = options
         self._watch = watch
         self._warnings: list[str] = []
+        self._replaced_groups = 0
+        self._replaced_rows: int | None = None
         self.warn(*options.warnings)
 
     def warn(self, *warnings: str) -> None:
@@ -75,6 +81,22 @@ class Report:
         if (more := len(plan.partitions) - _LOGGED_PARTITIONS) > 0:
             _LOG.info("… and %s", counted(more, "more partition"))
 
+    def replacing(self, storage: Storage, snapshot: TableSnapshot, replaced: ReplacedIds | None) -> None:
+        """Count and log the stored rows that an overwrite or `delete_partition` removes.
+
+        Args:
+            replaced: partition path → ids of the file groups; None if the operation replaces no file group.
+        """
+        groups = self._replaced_groups = _replaced_count(replaced)
+        rows = self._replaced_rows = _replaced_rows(storage, snapshot, replaced) if replaced else None
+        if replaced:
+            _LOG.info(
+                "The write removes %s in %s of %s",
+                "all rows" if rows is None else counted(rows, "stored row"),
+                counted(groups, "file group"),
+                counted(len(replaced), "partition"),
+            )
+
     def planned(self, placed: PlacedBatch, plan: FileSizingPlan, settings: WriteSettings) -> JobResult:
         """Result of a dry run. Ordering values are not compared, so `updated` may count rows older than stored rows."""
         partitions = _partitions(placed.snapshot, plan, (), {})
@@ -90,6 +112,7 @@ class Report:
             _rows(placed, (), plan.insert_count),
             updated=sum(batch.row_count for batch in changes) - deleted,
             deleted=deleted,
+            replaced=self._replaced_rows,
         )
         _LOG.info(
             "Would insert %s, update %d and delete %d; nothing was written.",
@@ -97,7 +120,12 @@ class Report:
             rows.updated,
             rows.deleted,
         )
-        return replace(result, reason="dry run: nothing was written", rows=rows)
+        return replace(
+            result,
+            reason="dry run: nothing was written",
+            rows=rows,
+            replaced_file_groups=self._replaced_groups,
+        )
 
     def nothing_to_do(self, placed: PlacedBatch) -> JobResult:
         """Result of a batch that changes nothing and therefore has no instant."""
@@ -118,7 +146,7 @@ class Report:
         rows = _rows(placed, written, sum(w.stat.num_inserts for w in written))
         result = replace(
             self._result(Outcome.COMPLETED, instant, partitions),
-            rows=rows,
+            rows=replace(rows, replaced=self._replaced_rows),
             replaced_file_groups=_replaced_count(replaced),
         )
         _LOG.info(
@@ -144,9 +172,10 @@ class Report:
         )
 
     def partitions_deleted(
-        self, snapshot: TableSnapshot, replaced: Mapping[str, tuple[str, ...]], instant: Instant | None
+        self, snapshot: TableSnapshot, replaced: ReplacedIds | None, instant: Instant | None
     ) -> JobResult:
         """Result of `delete_partition`. Without an instant, it is the result of a dry run."""
+        self.warn(*_unmatched(self._options.partitions_to_delete, snapshot.partitions))
         if not replaced:
             return replace(
                 self._result(Outcome.NOTHING_TO_DO),
@@ -161,7 +190,9 @@ class Report:
         )
         outcome = Outcome.PLANNED if instant is None else Outcome.COMPLETED
         return replace(
-            self._result(outcome, instant, partitions), replaced_file_groups=_replaced_count(replaced)
+            self._result(outcome, instant, partitions),
+            rows=RowCounts(replaced=self._replaced_rows),
+            replaced_file_groups=_replaced_count(replaced),
         )
 
     def _result(
@@ -185,6 +216,26 @@ class Report:
 
 def _replaced_count(replaced: Mapping[str, tuple[str, ...]] | None) -> int:
     return sum(len(file_ids) for file_ids in (replaced or {}).values())
+
+
+def _replaced_rows(storage: Storage, snapshot: TableSnapshot, replaced: ReplacedIds) -> int | None:
+    """Return the number of rows in the file groups; None if log files or unread footers make it unknown."""
+    slices = [
+        each
+        for path, ids in replaced.items()
+        for each in snapshot.slices_of(path)
+        if each.file_group_id.file_id in ids
+    ]
+    counts = row_counts(storage, slices, {})
+    return sum(counts.values()) if len(counts) == len(slices) else None
+
+
+def _unmatched(patterns: Iterable[str], partitions: Sequence[str]) -> Iterator[str]:
+    """Yield a warning for each pattern of partitions to delete that matches no partition with files."""
+    for pattern in patterns:
+        if not any(partition_matches(path, (pattern,)) for path in partitions):
+            hint = did_you_mean(pattern, partitions, otherwise="`show partitions` lists the partitions.")
+            yield f"Nothing to delete for {pattern}: the table has no partition of this name. {hint}"
 
 
 def application_id(spark: "SparkSession") -> str | None:

@@ -6,7 +6,7 @@ clustering plans. The write is committed when its completed instant exists.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,8 @@ from hudi_table_services.jobs.writing.batch_placement import (
     without_unchanged_rows,
 )
 from hudi_table_services.jobs.writing.batch_writing import (
-    REPLACES,
     collected_facts,
+    overwritten,
     replaced_slices,
     write_action,
     write_batch,
@@ -69,6 +69,7 @@ from hudi_table_services.model.write_stat import REQUEST_ID_KEY, SCHEMA_KEY, Wri
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import (
+    ReplacedIds,
     commit_metadata,
     replaced_file_ids,
     workload_profile,
@@ -154,8 +155,7 @@ class _UpsertJob:
                 if (done := self._finish_own_commit(table)) is not None:
                     return done  # the source of a completed write may no longer exist
             if source is None and self._request.source is not None:
-                options = self._request.storage_options
-                source = read_source(self._spark, self._request.source, options)
+                source = read_source(self._spark, self._request.source, self._request.storage_options)
                 self._has_read_source = True
             settings = self._settings(config, source)
             self._report.warn(*settings.warnings)
@@ -194,6 +194,7 @@ class _UpsertJob:
             plan = plan_batch(table, placed, self._options)
         self._report.log_plan(plan)
         if self._request.dry_run:
+            self._replaced(placed.snapshot, overwritten(settings.operation, placed.snapshot, plan))
             return self._report.planned(placed, plan, settings)
         if plan.is_empty and not self._options.commits_without_rows(table.exists, placed.snapshot.all_slices):
             return self._report.nothing_to_do(placed)
@@ -313,8 +314,7 @@ class _UpsertJob:
             table = replace(table, exists=True)
             created = replace(placed.snapshot, schema_json=table.config.create_schema_json)
             placed = replace(placed, snapshot=created)
-        replaces = self._options.operation in REPLACES
-        replaced = self._replaced(placed.snapshot, plan) if replaces else None
+        replaced = self._replaced(placed.snapshot, overwritten(settings.operation, placed.snapshot, plan))
         extra = self._extra_metadata(table.config, settings)
         with self._attempt(table, placed.snapshot, write_action(table.config, settings.operation)) as attempt:
             attempt.start(workload_profile(plan, placed.snapshot, settings.operation, extra, replaced))
@@ -331,10 +331,10 @@ class _UpsertJob:
             self._report.warn(*attempt.warnings)
         return self._report.completed(placed, plan, written, instant, metadata)
 
-    def _replaced(self, snapshot: TableSnapshot, plan: FileSizingPlan) -> dict[str, tuple[str, ...]]:
-        everything = self._options.operation is WriteOperation.INSERT_OVERWRITE_TABLE
-        partitions = snapshot.partitions if everything else [p.partition_path for p in plan.partitions]
-        return replaced_file_ids(snapshot, partitions)
+    def _replaced(self, snapshot: TableSnapshot, partitions: Sequence[str] | None) -> ReplacedIds | None:
+        replaced = None if partitions is None else replaced_file_ids(snapshot, partitions)
+        self._report.replacing(self._storage, snapshot, replaced)
+        return replaced
 
     def _delete_partitions(self, table: TableAccess, settings: WriteSettings) -> JobResult:
         """Mark all file groups of the partitions as replaced, without writing new file groups."""
@@ -346,7 +346,7 @@ class _UpsertJob:
         if self._release(table, snapshot, deleted):
             return self._delete_partitions(table, settings)
         snapshot = self._preview(table, snapshot, deleted)
-        replaced = replaced_file_ids(snapshot, partitions)
+        replaced = self._replaced(snapshot, partitions)
         if not replaced or self._request.dry_run:
             return self._report.partitions_deleted(snapshot, replaced, None)
         extra = self._extra_metadata(table.config, settings)

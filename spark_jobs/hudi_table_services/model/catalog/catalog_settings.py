@@ -47,6 +47,7 @@ class CatalogSettings:
         database, table: name of the catalog's table.
         location: base path in the form that readers of the catalog need, such as ``s3a://…``.
         metastore_uris: addresses of a Hive Metastore. The first one that answers is used.
+        names_metastore: whether the request names the addresses. If not, they are the default.
         glue_region, glue_endpoint, glue_catalog_id: address of AWS Glue; empty means the default of the AWS client.
         skip_glue_archive: whether Glue drops the old version of a table when the table changes.
         metadata_listing: whether Athena reads the lists of files from the metadata table.
@@ -74,6 +75,7 @@ class CatalogSettings:
     table: str
     location: str
     metastore_uris: tuple[str, ...]
+    names_metastore: bool
     glue_region: str
     glue_endpoint: str
     glue_catalog_id: str

@@ -52,11 +52,13 @@ def resolve_catalog_options(request: SyncCatalogRequest) -> CatalogJobOptions:
                 hint="Leave the key out.",
             )
     return CatalogJobOptions(
-        catalog=_settings(reader, request), metadata_enable=reader[METADATA_ENABLE], warnings=warnings
+        catalog=_settings(reader, request, names_metastore=keys.METASTORE_URIS.key in named),
+        metadata_enable=reader[METADATA_ENABLE],
+        warnings=warnings,
     )
 
 
-def _settings(reader: OptionReader, request: SyncCatalogRequest) -> CatalogSettings:
+def _settings(reader: OptionReader, request: SyncCatalogRequest, *, names_metastore: bool) -> CatalogSettings:
     kind = reader[keys.MODE]
     is_glue = kind is CatalogKind.GLUE
     return CatalogSettings(
@@ -65,6 +67,7 @@ def _settings(reader: OptionReader, request: SyncCatalogRequest) -> CatalogSetti
         table=(reader[keys.GLUE_TABLE] if is_glue else "") or reader[keys.TABLE],
         location=reader[keys.LOCATION].rstrip("/"),
         metastore_uris=_metastore_uris(reader),
+        names_metastore=names_metastore,
         glue_region=reader[keys.GLUE_REGION] or request.storage_options.get("aws_region", ""),
         glue_endpoint=reader[keys.GLUE_ENDPOINT],
         glue_catalog_id=reader[keys.GLUE_CATALOG],

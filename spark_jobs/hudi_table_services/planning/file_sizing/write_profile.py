@@ -70,7 +70,11 @@ def commit_metadata(
     )
 
 
-def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -> dict[str, tuple[str, ...]]:
+ReplacedIds = dict[str, tuple[str, ...]]
+"""Maps partition paths to the ids of the file groups that a write replaces."""
+
+
+def replaced_file_ids(snapshot: TableSnapshot, partition_paths: Iterable[str]) -> ReplacedIds:
     """Return the file groups that an overwrite of the given partitions replaces.
 
     Raises:

@@ -11,10 +11,6 @@ from hudi_table_services.errors import InvalidRequestError, UnsupportedTableErro
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
 
-_LATER_WRITES_HINT = (
-    "Undo the later writes first, or name them in the same request; or restore a savepoint with restore.py."
-)
-
 
 def newest_first(instants: Iterable[Instant]) -> tuple[Instant, ...]:
     """Sort instants, latest first: pending instants, then completed instants by the time when they became visible."""
@@ -23,8 +19,12 @@ def newest_first(instants: Iterable[Instant]) -> tuple[Instant, ...]:
     )
 
 
-def require_newest(timeline: Timeline, chosen: Collection[Instant]) -> None:
-    """Raise InvalidRequestError if a chosen completed write has later writes that are not chosen."""
+def require_newest(timeline: Timeline, chosen: Collection[Instant], base_path: str = "TABLE") -> None:
+    """Raise InvalidRequestError if a chosen completed write has later writes that are not chosen.
+
+    Args:
+        base_path: base path of the table, for the commands in the hint.
+    """
     identities = {i.identity for i in chosen}
     others = [i for i in timeline if i.action.writes_data and i.identity not in identities]
     for instant in chosen:
@@ -34,11 +34,33 @@ def require_newest(timeline: Timeline, chosen: Collection[Instant]) -> None:
         if later:
             named = ", ".join(f"{i.action.value} {i.requested_time} ({i.state.value})" for i in later[:5])
             more = f" and {len(later) - 5} more" if len(later) > 5 else ""
+            protecting = _protecting(timeline, instant)
+            saved = f" Savepoint {protecting[0]} also protects it." if protecting else ""
             raise InvalidRequestError(
                 f"{instant.action.value} {instant.requested_time} is not the newest write. Later writes may depend on "
-                f"it: {named}{more}.",
-                hint=_LATER_WRITES_HINT,
+                f"it: {named}{more}.{saved}",
+                hint=_advice_on_later_writes(timeline, instant, base_path),
             )
+
+
+def _advice_on_later_writes(timeline: Timeline, instant: Instant, base_path: str) -> str:
+    advice = "Undo the later writes first, or name them in the same request."
+    if protecting := _protecting(timeline, instant):
+        advice += (
+            " Before a rollback of the writes that a savepoint protects, delete the savepoint: "
+            f"{_deletion(base_path, protecting[0])}."
+        )
+    earlier = [
+        i.requested_time
+        for i in timeline.completed
+        if i.action is Action.SAVEPOINT and i.requested_time < instant.requested_time
+    ]
+    if earlier:
+        advice += (
+            f" To undo all writes after savepoint {max(earlier)}, run restore.py --base-path {base_path} "
+            f"--savepoint {max(earlier)} instead."
+        )
+    return advice
 
 
 def _is_later(other: Instant, instant: Instant) -> bool:
@@ -53,15 +75,23 @@ def require_unsaved(timeline: Timeline, chosen: Iterable[Instant], base_path: st
     Args:
         base_path: base path of the table, for the command in the hint.
     """
-    savepoints = [i.requested_time for i in timeline if i.action is Action.SAVEPOINT]
     for instant in chosen:
-        protecting = [time for time in savepoints if time >= instant.requested_time]
+        protecting = _protecting(timeline, instant)
         if instant.is_completed and protecting:
             raise InvalidRequestError(
                 f"Savepoint {protecting[0]} protects {instant.action.value} {instant.requested_time}.",
-                hint=f"Delete the savepoint first: delete_savepoint.py --base-path {base_path} --instant "
-                f"{protecting[0]}.",
+                hint=f"Delete the savepoint first: {_deletion(base_path, protecting[0])}.",
             )
+
+
+def _protecting(timeline: Timeline, instant: Instant) -> list[str]:
+    """Return the savepoints of this write and of later writes, whose files may contain rows of this write."""
+    savepoints = (i.requested_time for i in timeline if i.action is Action.SAVEPOINT)
+    return [time for time in savepoints if time >= instant.requested_time]
+
+
+def _deletion(base_path: str, savepoint: str) -> str:
+    return f"delete_savepoint.py --base-path {base_path} --instant {savepoint}"
 
 
 def restored_instants(

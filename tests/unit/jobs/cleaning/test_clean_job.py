@@ -32,29 +32,27 @@ def test_a_clean_of_fifteen_commits_keeps_the_files_of_ten_by_default(version: T
 
 
 @pytest.mark.parametrize(
-    ("fields", "files", "rule"),
+    ("fields", "reason"),
     [
-        ({}, "outdated files, if there are any,", "cleaning keeps the last 10 commits and the table has 3"),
+        ({}, "cleaning keeps the last 10 commits, and the table has only 3"),
         (
             {"hours_retained": 1},
-            "outdated files, if there are any,",
+            "outdated files, if there are any, stay, because "
             "the table has no commit of the last hour, and retention by hours then keeps all files",
         ),
         (
             {"file_versions_retained": 4},
-            "the 4 outdated files",
-            "cleaning keeps the last 4 versions of each file group",
+            "the 4 outdated files stay, because cleaning keeps the last 4 versions of each file group",
         ),
     ],
 )
 def test_a_clean_that_deletes_nothing_says_why_it_keeps_outdated_files(
-    fields: dict[str, int], files: str, rule: str
+    fields: dict[str, int], reason: str
 ) -> None:
     history = History()
     history.commits(3, A, B)
-    reason = f"{files} are kept, because {rule}"
     preview = history.clean(**fields, preview=True)
-    assert preview.summary() == f"Preview: a clean would delete nothing: {reason}"
+    assert preview.summary() == f"Preview, nothing to delete: {reason}"
     result = history.clean(**fields)
     assert result.outcome is Outcome.NOTHING_TO_DO
     assert result.reason == reason
@@ -70,7 +68,7 @@ def test_a_completed_clean_without_deleted_files_says_why() -> None:
     history.savepoint(history.table.timeline_store.load().completed_writes[0], "a", *history.names("a"))
     result = history.clean(commits_retained=1)
     assert result.outcome is Outcome.COMPLETED
-    assert "0 B deleted: the 3 outdated files are kept: 1 because in each file group" in result.summary()
+    assert "0 B deleted: the 3 outdated files stay: 1 because in each file group" in result.summary()
     assert result.summary().endswith("; 2 because savepoints or pending plans need these files")
 
 

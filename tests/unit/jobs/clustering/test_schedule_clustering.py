@@ -122,8 +122,8 @@ def test_the_error_names_the_fault_of_an_impossible_request_and_nothing_is_writt
     [
         ({f"{STRATEGY}partition.regex.pattern": "2024.*"}, {}, "partition.regex.pattern=2024.*: 0 of 2"),
         ({}, {"partitions": ("c",)}, "c"),
-        ({}, {"every_n_commits": 4}, "3 of 4 commits on the timeline"),
-        ({"hoodie.clustering.inline": "true"}, {}, "3 of 4 commits"),
+        ({}, {"every_n_commits": 4}, "due after 4 commits; the table has 3"),
+        ({"hoodie.clustering.inline": "true"}, {}, "the table has 3 and"),
         ({f"{STRATEGY}small.file.limit": "4"}, {}, "at or above the small-file limit of 4 B"),
     ],
 )
@@ -140,9 +140,14 @@ def test_the_result_explains_why_there_is_nothing_to_do(
 
 def test_the_summary_names_the_commits_once_and_no_key_that_the_request_does_not_contain() -> None:
     result = schedule(a_table(), every_n_commits=4)
-    assert result.summary() == "Nothing to do: 3 of 4 commits on the timeline, which has no clustering"
+    assert (
+        result.summary()
+        == "Nothing to do: a clustering is due after 4 commits; the table has 3 and no clustering yet"
+    )
     by_key = schedule(a_table(), {"hoodie.clustering.inline": "true"})
-    assert by_key.summary().endswith("no clustering; hoodie.clustering.inline.max.commits=4")
+    assert by_key.summary().endswith(
+        "after 4 commits (hoodie.clustering.inline.max.commits=4); the table has 3 and no clustering yet"
+    )
 
 
 def test_an_option_of_writes_gives_a_warning() -> None:

@@ -26,7 +26,8 @@ PENDING = Instant(requested_time="20260101120000000", action=Action.COMMIT, stat
 NONE = Retention(earliest=None, reason="R")
 FROM_FIFTH = Retention(earliest=EARLIEST, reason="R")
 BLOCKED = Retention(earliest=None, blocker=PENDING, reason="R")
-IF_ANY = "outdated files, if there are any, are kept, because "
+IF_ANY = "outdated files, if there are any, stay, because "
+SOONER = "(to delete files sooner, lower hoodie.airflow.clean.floor.hours)"
 VERSIONS_SINCE_FIFTH = (
     "in each file group, cleaning keeps the versions since commit 20260105120000000 and the newest version before "
     "that commit (R)"
@@ -41,14 +42,14 @@ VERSIONS_SINCE_FIFTH = (
             BY_COMMITS,
             NONE,
             UNCHECKED,
-            f"{IF_ANY}cleaning keeps the last 10 commits and the table has 2",
+            "cleaning keeps the last 10 commits, and the table has only 2",
         ),
         (
             KeptFiles(),
             clean_options(commits_retained=1),
             NONE,
             UNCHECKED,
-            f"{IF_ANY}cleaning keeps the last commit and the table has 2",
+            "cleaning keeps the last commit, and the table has only 2",
         ),
         (
             KeptFiles(),
@@ -63,14 +64,14 @@ VERSIONS_SINCE_FIFTH = (
             BY_VERSIONS,
             NONE,
             ALL,
-            "the 3 outdated files are kept, because cleaning keeps the last 3 versions of each file group",
+            "the 3 outdated files stay, because cleaning keeps the last 3 versions of each file group",
         ),
         (
             KeptFiles(by_policy=1),
             BY_VERSIONS,
             NONE,
             SELECTED,
-            "the 1 outdated file in the 1 selected partition is kept, because cleaning keeps the last 3 versions of "
+            "the 1 outdated file in the 1 selected partition stays, because cleaning keeps the last 3 versions of "
             "each file group",
         ),
         (
@@ -85,7 +86,7 @@ VERSIONS_SINCE_FIFTH = (
             BY_HOURS,
             FROM_FIFTH,
             CHANGED,
-            "the 3 outdated files in the 2 partitions that changed since the last clean are kept, because "
+            "the 3 outdated files in the 2 partitions that changed since the last clean stay, because "
             + VERSIONS_SINCE_FIFTH,
         ),
         (
@@ -93,9 +94,21 @@ VERSIONS_SINCE_FIFTH = (
             BY_VERSIONS,
             NONE,
             ALL,
-            "the 6 outdated files are kept: 3 because cleaning keeps the last 3 versions of each file group; 2 because "
-            "running queries may read files that became outdated less than 1 h ago; 1 because savepoints or pending "
+            "the 6 outdated files stay: 3 because cleaning keeps the last 3 versions of each file group; 2 because "
+            "running queries may read files that became outdated less than 1 h ago "
+            + SOONER
+            + "; 1 because savepoints or pending "
             "plans need these files",
+        ),
+        (
+            KeptFiles(by_policy=9),
+            BY_COMMITS,
+            Retention(
+                earliest=EARLIEST,
+                reason="R; file versions that have been outdated for less than 1 h are kept",
+            ),
+            ALL,
+            f"the 9 outdated files stay, because they became outdated less than 1 h ago {SOONER}",
         ),
         (KeptFiles(), BY_COMMITS, FROM_FIFTH, ALL, "no file is outdated (R)"),
         (

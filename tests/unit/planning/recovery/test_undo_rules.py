@@ -94,3 +94,28 @@ def test_a_savepoint_protects_earlier_commits_and_no_later_commits() -> None:
         with pytest.raises(InvalidRequestError, match="Savepoint 20260102030400002 protects"):
             require_unsaved(timeline, [held])
     require_unsaved(timeline, [at(3)])
+
+
+def test_the_error_about_later_writes_names_the_savepoints_that_matter() -> None:
+    def savepoint(number: int) -> Instant:
+        return Instant(
+            requested_time=at(number).requested_time, action=Action.SAVEPOINT, state=InstantState.COMPLETED
+        )
+
+    writes = [at(1), at(2), at(3)]
+    with pytest.raises(InvalidRequestError) as protected:
+        require_newest(Timeline.of([*writes, savepoint(3)]), [at(2)], "/lake/t")
+    assert str(protected.value).startswith("commit 20260102030400002 is not the newest write.")
+    assert "Savepoint 20260102030400003 also protects it." in str(protected.value)
+    assert "delete_savepoint.py --base-path /lake/t --instant 20260102030400003." in protected.value.hint
+    assert "restore.py" not in protected.value.hint, "a restore to savepoint 3 does not undo commit 2"
+
+    with pytest.raises(InvalidRequestError) as earlier:
+        require_newest(Timeline.of([*writes, savepoint(1)]), [at(2)], "/lake/t")
+    assert "restore.py --base-path /lake/t --savepoint 20260102030400001" in earlier.value.hint
+    assert "delete_savepoint.py" not in earlier.value.hint
+    assert "Savepoint" not in str(earlier.value)
+
+    with pytest.raises(InvalidRequestError) as without:
+        require_newest(Timeline.of(writes), [at(2)])
+    assert without.value.hint == "Undo the later writes first, or name them in the same request."

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_table_services.errors import CatalogError
+from hudi_table_services.errors import CatalogError, InvalidRequestError
 from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
 from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
@@ -123,7 +123,18 @@ def test_the_second_address_is_used_if_the_first_one_does_not_answer(
     assert not client.read("lake", "trips").has_database
     client.close()
     with pytest.raises(CatalogError, match=r"No Hive Metastore answers: thrift://127\.0\.0\.1:9"):
-        HiveMetastore.open(changed(server_settings, metastore_uris=uris[:1]))
+        HiveMetastore.open(changed(server_settings, metastore_uris=uris[:1], names_metastore=True))
+
+
+def test_a_request_without_a_metastore_is_refused_if_none_answers_at_the_default_address(
+    server_settings: CatalogSettings,
+) -> None:
+    assert settings(**{"metastore.uris": "thrift://m:1"}).names_metastore
+    unnamed = changed(server_settings, metastore_uris=("thrift://127.0.0.1:9",))
+    with pytest.raises(InvalidRequestError, match="The request names no Hive Metastore") as refused:
+        HiveMetastore.open(unnamed)
+    assert "--metastore-uris" in refused.value.hint
+    assert not refused.value.retryable
 
 
 def test_names_of_partitions_are_escaped_as_in_hive() -> None:
