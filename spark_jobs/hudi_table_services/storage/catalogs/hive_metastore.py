@@ -11,7 +11,7 @@ from thriftpy2.protocol import TBinaryProtocolFactory
 from thriftpy2.thrift import TClient, TException
 from thriftpy2.transport import TBufferedTransportFactory, TSocket, TTransportException
 
-from hudi_table_services.errors import CatalogError, InvalidRequestError
+from hudi_table_services.errors import CatalogError
 from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
 from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
@@ -44,8 +44,7 @@ class HiveMetastore:
         """Connect to the first metastore that answers.
 
         Raises:
-            CatalogError: none of the addresses of the request answers.
-            InvalidRequestError: the request names no address, and no metastore answers at the default address.
+            CatalogError: none of the addresses answers.
         """
         failures = []
         for uri in settings.metastore_uris:
@@ -57,7 +56,7 @@ class HiveMetastore:
                 continue
             return cls(client, uri, settings.batch_size)
         if not settings.names_metastore:
-            raise InvalidRequestError(
+            raise CatalogError(
                 f"The request names no Hive Metastore, and none answers at the default address: {'; '.join(failures)}.",
                 hint=f"Set {METASTORE_URIS.flag} ({METASTORE_URIS.key}) to the addresses of the metastore, such as "
                 "thrift://metastore:9083. For AWS Glue, set --catalog glue.",

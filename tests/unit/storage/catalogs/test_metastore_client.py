@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudi_table_services.errors import CatalogError, InvalidRequestError
+from hudi_table_services.errors import CatalogError
 from hudi_table_services.model.catalog.catalog_settings import CatalogSettings
 from hudi_table_services.model.catalog.catalog_table import (
     CatalogColumn,
@@ -126,12 +126,12 @@ def test_the_second_address_is_used_if_the_first_one_does_not_answer(
         HiveMetastore.open(changed(server_settings, metastore_uris=uris[:1], names_metastore=True))
 
 
-def test_a_request_without_a_metastore_is_refused_if_none_answers_at_the_default_address(
+def test_the_error_names_the_option_if_no_metastore_answers_at_the_default_address(
     server_settings: CatalogSettings,
 ) -> None:
     assert settings(**{"metastore.uris": "thrift://m:1"}).names_metastore
     unnamed = changed(server_settings, metastore_uris=("thrift://127.0.0.1:9",))
-    with pytest.raises(InvalidRequestError, match="The request names no Hive Metastore") as refused:
+    with pytest.raises(CatalogError, match="The request names no Hive Metastore") as refused:
         HiveMetastore.open(unnamed)
     assert "--metastore-uris" in refused.value.hint
     assert not refused.value.retryable
