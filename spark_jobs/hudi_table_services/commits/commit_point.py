@@ -54,8 +54,8 @@ def complete(
         before()
     if lock is not None:
         lock.verify()
-    now = None if conditions is None else conditions.now.snapshot
-    written = maintenance.write_change(table, pending, change, lock, now)
+    timeline = None if conditions is None else conditions.now.timeline
+    written = maintenance.write_change(table, pending, change, lock, timeline)
     # The update of the metadata table takes time, so verify the lock again. Do not add a step between this point and
     # the creation of the completed file.
     if lock is not None:

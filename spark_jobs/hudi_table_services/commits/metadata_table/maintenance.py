@@ -47,7 +47,6 @@ from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
 from hudi_table_services.planning.metadata_table.instant_times import instant_millis
@@ -89,7 +88,7 @@ def write_change(
     pending: Instant,
     change: TableChange,
     lock: TableLock | None,
-    now: TableSnapshot | None = None,
+    data_timeline: Timeline | None = None,
 ) -> WrittenChange | None:
     """Write a change into the metadata table, right before the instant of the change completes.
 
@@ -97,7 +96,7 @@ def write_change(
 
     Args:
         pending: the instant that is going to be completed.
-        now: the properties and the timeline of the table, if the caller has read them under the lock.
+        data_timeline: the timeline of the table, if the caller has read it under the lock.
 
     Returns:
         The written change, for `run_services_after`. None if the table has no metadata table, or if the change concerns
@@ -108,7 +107,7 @@ def write_change(
         CorruptTableError: the metadata table is damaged, or contradicts the table.
         CommitConflictError, ObjectExistsError: another process is writing the same instant.
     """
-    metadata = None if isinstance(change, NoFiles) else _to_be_updated(table, now)
+    metadata = None if isinstance(change, NoFiles) else _to_be_updated(table, data_timeline)
     if metadata is None:
         return None
     if not metadata.has_own_log_instants and metadata.timeline.pending:
@@ -279,13 +278,12 @@ def _require_usable(table: TableAccess, metadata: MetadataTable) -> None:
     )
 
 
-def _to_be_updated(table: TableAccess, now: TableSnapshot | None = None) -> MetadataTable | None:
+def _to_be_updated(table: TableAccess, data_timeline: Timeline | None = None) -> MetadataTable | None:
     """The metadata table; None if the table has no metadata table, or if this function has switched it off.
 
-    The properties must have been read under the lock, because any write of Hudi with default settings creates a
-    metadata table.
+    The properties are read again, because any write of Hudi with default settings creates a metadata table.
     """
-    config = read_table_config(table.storage) if now is None else now.config
+    config = read_table_config(table.storage)
     if not _has_metadata_table(config):
         remove_unlisted_metadata_table(table.storage, config)
         return None
@@ -293,7 +291,7 @@ def _to_be_updated(table: TableAccess, now: TableSnapshot | None = None) -> Meta
         _switch_off(table, config)
         return None
     require_maintainable(config)
-    return _opened(table, config, None if now is None else now.timeline)
+    return _opened(table, config, data_timeline)
 
 
 def _opened(table: TableAccess, config: TableConfig, data_timeline: Timeline | None = None) -> MetadataTable:
