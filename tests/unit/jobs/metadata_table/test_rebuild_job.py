@@ -203,7 +203,7 @@ def test_a_table_without_commits_gets_an_empty_metadata_table(version: TableVers
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"partitions": "files"}, "must be a tuple"),
+        ({"partitions": "files"}, "must be a list of strings"),
         ({"drop": ("all", "files")}, "other names"),
         ({"drop": ("../x",)}, "not the name of a partition"),
         ({"partitions": ("",)}, "not the name of a partition"),
