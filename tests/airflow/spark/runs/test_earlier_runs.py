@@ -91,7 +91,8 @@ def test_a_run_of_a_live_machine_is_continued(operator: Operator, tmp_path: Path
 
 def test_changed_arguments_start_a_new_run(operator: Operator, tmp_path: Path, runs: Path) -> None:
     """A user corrected the query while no triggerer was running, so no triggerer ended the old run."""
-    deferred(operator(waiting_program(tmp_path) + SUCCEED, deferrable=True, dry_run=True))
+    dry_run = waiting_program(tmp_path) + "result(outcome='planned')"
+    deferred(operator(dry_run, deferrable=True, dry_run=True))
     wait_until(lambda: count_starts(tmp_path) == 1)
     before = only_run(runs).observe()
     (tmp_path / "go").touch()
