@@ -9,7 +9,7 @@ import pytest
 
 from hudi_table_services.contract.result import Outcome
 from judges.engine import Engine
-from judges.oracle import EDGES, V6_OLD, V8, V9, Oracle
+from judges.oracle import V6_OLD, V8, V9, Oracle
 from judges.rows import OUR_ROWS, rows_by_key, some_rows
 from judges.table_files import data_files, file_id_of, instant_names
 from support.compaction.hudi_compactions import (
@@ -29,7 +29,6 @@ from support.compaction.hudi_compactions import (
 from support.depth import cases
 
 ORACLES = (V6_OLD, V8, V9)
-ON_BOTH = pytest.mark.parametrize("oracle", cases(ORACLES, EDGES))
 # `make test` runs most tests with one release of Hudi. The tests share the two releases evenly.
 ON_OLDEST = pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
 ON_NEWEST = pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
@@ -80,7 +79,7 @@ def test_hudi_continues_to_write_and_to_compact_after_our_compaction(
     assert read_optimized(judge, base_path) == {**expected, **rows_by_key(newest)}
 
 
-@ON_BOTH
+@ON_OLDEST
 def test_we_execute_a_plan_of_hudi_beside_later_writes(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -100,7 +99,7 @@ def test_we_execute_a_plan_of_hudi_beside_later_writes(
     assert read_optimized(judge, base_path) == expected
 
 
-@ON_BOTH
+@ON_NEWEST
 def test_hudi_lists_and_executes_our_plan_beside_later_writes(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:

@@ -195,7 +195,8 @@ def test_hudi_and_the_engine_roll_back_each_others_delta_commits(table: IndexedT
 
 # If a table has two secondary indexes, updates of Hudi 1.2.0 in log files change only one of the indexes
 # (SecondaryIndexStreamingTracker adds the new log files to the file slice that it compares for the second index).
-@pytest.mark.parametrize("column", cases(["text", "ts"], ["text"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("column", ["text", "ts"])
 @pytest.mark.parametrize("oracle", cases([V8, V9], [V9]))
 def test_hudi_finds_rows_by_our_entries_of_a_secondary_index(
     hudi, tmp_path: Path, oracle: Oracle, column: str
