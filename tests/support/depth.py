@@ -17,7 +17,9 @@ import pytest
 T = TypeVar("T")
 
 DEPTH = os.environ.get("TEST_DEPTH", "sample")
-IS_ALL = DEPTH in ("all", "exhaustive")
+if DEPTH not in ("sample", "all", "exhaustive"):
+    raise pytest.UsageError(f"TEST_DEPTH is {DEPTH!r}; valid values: sample, all, exhaustive.")
+IS_ALL = DEPTH != "sample"
 """Whether this test run covers more than the sample."""
 
 MARKERS = (
@@ -48,7 +50,7 @@ def cases(every: Sequence[Any], sampled: Sequence[Any], name: Callable[[Any], st
 
 def deselect_deeper(config: pytest.Config, items: list[pytest.Item]) -> int:
     """Deselect the tests whose markers require a deeper run than this run; return their number."""
-    markers = {"sample": ("thorough", "exhaustive"), "all": ("exhaustive",)}.get(DEPTH, ())
+    markers = {"sample": ("thorough", "exhaustive"), "all": ("exhaustive",), "exhaustive": ()}[DEPTH]
     left_out = [item for item in items if any(item.get_closest_marker(marker) for marker in markers)]
     if left_out:
         dropped = set(left_out)

@@ -42,6 +42,9 @@ _LOG = logging.getLogger(__name__)
 SECONDS = number_from("LOOP_SECONDS", 8, 30)
 HISTORY = 4
 """Number of commits before the loop, so that the first round of the services can clean."""
+RANGE_TOO_SMALL = "is outside of ColumnStats"
+"""Part of the message of `assert_partition_ranges` about a range that lacks values of a file."""
+
 COMPACTS_OFTEN = {"hoodie.metadata.compact.max.delta.commits": "4"}
 
 
@@ -89,9 +92,13 @@ def test_no_row_is_lost_or_doubled_and_the_metadata_table_equals_the_files(
     try:
         assert_read(judge, base_path, model, oracle)
     except AssertionError as error:
-        if not any(hides_a_clustering(each, committed(base_path)) for each in committed(base_path)):
-            error.add_note("\n".join(map(str, committed(base_path))))
+        writes = committed(base_path)
+        is_range = RANGE_TOO_SMALL in str(error)
+        if not (is_range and any(may_hide_a_clustering(each, writes) for each in writes)):
+            error.add_note("\n".join(map(str, writes)))
             raise
+        without_indexes = judge.read(base_path, {"hoodie.metadata.enable": "false"})
+        assert_rows_equal(without_indexes, model, "Hudi without the metadata table")
         # The next write corrects the range that Hudi stored (docs/metadata-table.md, commits that overtake each other).
         _LOG.warning("A write of Hudi may have hidden the files of a concurrent clustering: %s", error)
         last = some_rows(range(UPDATED_KEYS), 997, PLAIN, PARTITIONS)
@@ -134,11 +141,11 @@ def committed(base_path: Path) -> list[Committed]:
     ]
 
 
-def hides_a_clustering(write: Committed, others: Iterable[Committed]) -> bool:
+def may_hide_a_clustering(write: Committed, others: Iterable[Committed]) -> bool:
     """Whether a write of Hudi began before a clustering of the engine completed, and completed after it.
 
-    Hudi 1.2 then knows from the timeline that the clustering replaced files, but does not list the new files. So the
-    range of the partition that Hudi stores lacks the values in these files.
+    The range of a partition that Hudi stores then may lack the values in the new files of the clustering. A probable
+    reason is that Hudi knows the replaced files from the timeline, but does not list the new files yet.
     """
     if write.is_ours:
         return False

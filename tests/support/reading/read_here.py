@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import pytest
+
 from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.reading.table_scan import TableScan
@@ -13,6 +15,18 @@ BEGIN = "hoodie.datasource.read.begin.instanttime"
 END = "hoodie.datasource.read.end.instanttime"
 READ_OPTIMIZED = {QUERY: "read_optimized"}
 FULL_SCAN = {"hoodie.datasource.read.incr.fallback.fulltablescan.enable": "true"}
+KINDS = pytest.mark.parametrize(
+    ("version", "table_type"),
+    [
+        (6, "COPY_ON_WRITE"),
+        pytest.param(6, "MERGE_ON_READ", marks=pytest.mark.thorough),
+        pytest.param(8, "COPY_ON_WRITE", marks=pytest.mark.thorough),
+        (8, "MERGE_ON_READ"),
+        pytest.param(9, "COPY_ON_WRITE", marks=pytest.mark.thorough),
+        (9, "MERGE_ON_READ"),
+    ],
+)
+"""Table versions and types. `make test` uses one type of each version."""
 
 
 def window(begin: str, end: str = "", **more: str) -> dict[str, str]:

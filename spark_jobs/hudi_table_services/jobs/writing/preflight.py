@@ -79,6 +79,9 @@ class CheckedWrite:
 def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> CheckedWrite:
     """Refuse a write that the job would refuse because of its table, its source or their columns.
 
+    If the job would have nothing left to do, the returned value contains the result of the write. For a request that
+    is already completed, this function deletes temporary files of dead attempts, as the job does.
+
     Args:
         source_is_local: whether a source path without scheme is on the file system of this process.
 

@@ -20,22 +20,11 @@ from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, ChangeSc
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.jobs_here import execute, schedule
 from support.compaction.written_table import NORTH, SOUTH, WrittenTable, a_row, new_storage
-from support.reading.read_here import END, read, rows_of, values
+from support.reading.read_here import END, KINDS, read, rows_of, values
 from support.spark.log_tables import LogTable, Row, new_log_table
 from support.with_logs import clusterings_here
 from support.with_logs.clusterings_here import ROWS, a_table
 
-KINDS = pytest.mark.parametrize(
-    ("version", "table_type"),
-    [
-        (6, "COPY_ON_WRITE"),
-        pytest.param(6, "MERGE_ON_READ", marks=pytest.mark.thorough),
-        pytest.param(8, "COPY_ON_WRITE", marks=pytest.mark.thorough),
-        (8, "MERGE_ON_READ"),
-        pytest.param(9, "COPY_ON_WRITE", marks=pytest.mark.thorough),
-        (9, "MERGE_ON_READ"),
-    ],
-)
 NAMES = ("k", "ts", "p", "v")
 NO_FLOOR = {"hoodie.airflow.clean.floor.hours": "0"}
 State = dict[str, Row]

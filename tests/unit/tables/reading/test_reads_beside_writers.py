@@ -20,21 +20,10 @@ from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.tables.reading.table_scan import TableScan
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.jobs_here import execute, schedule
-from support.reading.read_here import AS_OF, FULL_SCAN, read, rows_of, values, window
+from support.reading.read_here import AS_OF, FULL_SCAN, KINDS, read, rows_of, values, window
 from support.spark.log_tables import LogTable, Row, new_log_table
 from support.with_logs import clusterings_here
 
-KINDS = pytest.mark.parametrize(
-    ("version", "table_type"),
-    [
-        (6, "COPY_ON_WRITE"),
-        pytest.param(6, "MERGE_ON_READ", marks=pytest.mark.thorough),
-        pytest.param(8, "COPY_ON_WRITE", marks=pytest.mark.thorough),
-        (8, "MERGE_ON_READ"),
-        pytest.param(9, "COPY_ON_WRITE", marks=pytest.mark.thorough),
-        (9, "MERGE_ON_READ"),
-    ],
-)
 NAMES = ("k", "ts", "p", "v")
 State = Mapping[str, Row]
 
