@@ -32,7 +32,8 @@ def test_the_next_run_completes_a_write_killed_at_each_moment_of_its_commit(
         )
         command = [sys.executable, SCRIPT, *flags, "--source-path", str(source), "--request-id", f"r{number}"]
         if moment:
-            kill_when_written(storage, moment, JobProcess(command, variables, tmp_path / f"killed{number}"))
+            job = JobProcess(command, variables, tmp_path / f"killed{number}")
+            assert kill_when_written(storage, moment, job), f"the job ended before the kill after {moment}"
         ended = run(command, variables, tmp_path / f"run{number}")
         assert ended.exit_code == 0, ended.log
         expected |= {row[0]: row for row in rows}
