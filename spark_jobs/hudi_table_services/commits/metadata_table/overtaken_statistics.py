@@ -19,6 +19,7 @@ from hudi_table_services.errors import CorruptTableError, ObjectNotFoundError
 from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS
 from hudi_table_services.model.metadata_table import ColumnStats, MetadataChange, MetadataRecord
 from hudi_table_services.model.timeline import Timeline
+from hudi_table_services.storage.metadata_table.log_changes import Keys
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.metadata_table.record_merging import merge_records
@@ -60,7 +61,9 @@ def _is_hidden(metadata: MetadataTable, instant_time: str, changes: Iterable[Met
     for file_slice in partition.slices:
         later = tuple(log for log in file_slice.log_files if log.instant_time > instant_time)
         found = (
-            partition.changes_of(replace(file_slice, log_files=later), own.__contains__) if later else None
+            partition.changes_of(replace(file_slice, log_files=later), Keys(frozenset(own)))
+            if later
+            else None
         )
         for key, change in found.by_key.items() if found is not None else ():
             merged = change.applied(key, own[key])

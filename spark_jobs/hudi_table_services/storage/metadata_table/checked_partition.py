@@ -14,7 +14,7 @@ from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.completeness import ExpectedFile
 from hudi_table_services.storage.metadata_table.counted_instants import counted_instants, is_build_instant
-from hudi_table_services.storage.metadata_table.log_changes import LogChanges, Wants
+from hudi_table_services.storage.metadata_table.log_changes import ALL_KEYS, Keys, LogChanges, Selection
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_reader import MetadataPartition
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
@@ -46,14 +46,14 @@ class CheckedPartition:
         """Reader of the records."""
         return MetadataPartition(self.table, self.name, slices=self.slices, counted=self.counted)
 
-    def changes_of(self, file_slice: FileSlice, wants: Wants | None = None) -> LogChanges:
+    def changes_of(self, file_slice: FileSlice, selection: Selection = ALL_KEYS) -> LogChanges:
         """Read the changes in the log files of a slice.
 
         Raises:
             UnusableError: a log file does not contain the changes of the instant that wrote it.
             CorruptTableError, UnsupportedTableError: see `read_log_changes`.
         """
-        changes = self.reader.changes_of(file_slice, wants)
+        changes = self.reader.changes_of(file_slice, selection)
         expected = self.log_instants.get(file_slice.file_group_id.file_id, frozenset())
         if self.table.has_own_log_instants:
             expected &= {log.instant_time for log in file_slice.log_files}
@@ -68,7 +68,7 @@ class CheckedPartition:
 
     def find_in(self, file_slice: FileSlice, keys: frozenset[bytes]) -> list[MetadataRecord]:
         """Find the records with these keys in one slice. Raises the errors of `changes_of`."""
-        changes = self.changes_of(file_slice, keys.__contains__)
+        changes = self.changes_of(file_slice, Keys(keys))
         return self.reader.find_in(file_slice, keys, changes)
 
     def without_timelines(self) -> "CheckedPartition":

@@ -1,9 +1,12 @@
 """Read the changes in the log files of a file slice of a metadata table."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from hudi_table_services.errors import MalformedMetadataError, UnsupportedTableError
+from hudi_table_services.hudi_format.hfile.cells import Entry
+from hudi_table_services.hudi_format.hfile.reader import HFileReader
 from hudi_table_services.hudi_format.metadata_table.log_file import (
     DeletedKeysBlock,
     MetadataLogBlock,
@@ -25,8 +28,68 @@ from hudi_table_services.storage.table_store import METADATA_TABLE
 MAX_LOG_BYTES = 512 << 20
 """Largest total size of the log files of one file slice. By default, Hudi compacts after ten writes."""
 
-Wants = Callable[[bytes], bool]
-"""Function that returns whether the caller wants the record of a key."""
+
+class Selection(Protocol):
+    """Which records of log files a caller wants."""
+
+    def entries_of(self, records: HFileReader) -> Iterator[Entry]:
+        """Yield the wanted entries of a log block. Only the parts of the block that can have them are decoded."""
+
+    def __contains__(self, key: bytes) -> bool:
+        """Whether the caller wants the record of a key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Selects the records of some keys."""
+
+    keys: frozenset[bytes]
+
+    def entries_of(self, records: HFileReader) -> Iterator[Entry]:
+        return records.find(self.keys)
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Prefixes:
+    """Selects the records whose keys start with one of the prefixes."""
+
+    prefixes: tuple[bytes, ...]
+
+    def entries_of(self, records: HFileReader) -> Iterator[Entry]:
+        return records.find_prefixes(self.prefixes)
+
+    def __contains__(self, key: bytes) -> bool:
+        return key.startswith(self.prefixes)
+
+
+@dataclass(frozen=True, slots=True)
+class AllKeys:
+    """Selects all records."""
+
+    def entries_of(self, records: HFileReader) -> Iterator[Entry]:
+        return records.entries()
+
+    def __contains__(self, key: bytes) -> bool:
+        return True
+
+
+ALL_KEYS = AllKeys()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOnly:
+    """Selects no record, but decodes all blocks, to find damage."""
+
+    def entries_of(self, records: HFileReader) -> Iterator[Entry]:
+        for _ in records.entries():
+            pass
+        return iter(())
+
+    def __contains__(self, key: bytes) -> bool:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +135,7 @@ class LogChanges:
 
 
 def read_log_changes(
-    table: MetadataTable, file_slice: FileSlice, counted: frozenset[str], wants: Wants | None = None
+    table: MetadataTable, file_slice: FileSlice, counted: frozenset[str], selection: Selection
 ) -> LogChanges:
     """Read all log files of a slice in parallel.
 
@@ -80,7 +143,7 @@ def read_log_changes(
 
     Args:
         counted: the result of `counted_instants`.
-        wants: returns whether to read a key; None reads all keys.
+        selection: the records to read.
 
     Raises:
         UnsupportedTableError: the log files are too large, or have blocks that do not occur in metadata tables.
@@ -105,7 +168,7 @@ def read_log_changes(
                 _check_instants(log, found)
         blocks += [(full_path, block) for block in found]
     counting = [(path, block) for path, block in not_rolled_back(blocks) if block.instant_time in counted]
-    return LogChanges(_changes(counting, wants), frozenset(block.instant_time for _, block in counting))
+    return LogChanges(_changes(counting, selection), frozenset(block.instant_time for _, block in counting))
 
 
 def _check_instants(log: LogFile, blocks: Sequence[MetadataLogBlock]) -> None:
@@ -134,22 +197,18 @@ def not_rolled_back(
 
 
 def _changes(
-    blocks: Iterable[tuple[str, RecordsBlock | DeletedKeysBlock]], wants: Wants | None
+    blocks: Iterable[tuple[str, RecordsBlock | DeletedKeysBlock]], selection: Selection
 ) -> dict[bytes, Change]:
     changes: dict[bytes, Change] = {}
     for path, block in blocks:
         if isinstance(block, DeletedKeysBlock):
-            for key in _wanted(map(str.encode, block.keys), wants):
-                changes[key] = Change(replaces=True)
+            for key in map(str.encode, block.keys):
+                if key in selection:
+                    changes[key] = Change(replaces=True)
             continue
         with naming(path):
             source: Source | None = None
-            for key, value in block.records.entries():
-                if wants is None or wants(key):
-                    source = source or Source(path, RecordFormat(block.records.schema))
-                    changes.setdefault(key, Change()).updates.append((source, value))
+            for key, value in selection.entries_of(block.records):
+                source = source or Source(path, RecordFormat(block.records.schema))
+                changes.setdefault(key, Change()).updates.append((source, value))
     return changes
-
-
-def _wanted(keys: Iterable[bytes], wants: Wants | None) -> Iterator[bytes]:
-    return iter(keys) if wants is None else filter(wants, keys)

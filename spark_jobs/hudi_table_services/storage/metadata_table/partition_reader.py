@@ -14,9 +14,12 @@ from hudi_table_services.storage.damage import naming
 from hudi_table_services.storage.metadata_table.base_files import open_base_file
 from hudi_table_services.storage.metadata_table.counted_instants import counted_instants
 from hudi_table_services.storage.metadata_table.log_changes import (
+    ALL_KEYS,
+    Keys,
     LogChanges,
+    Prefixes,
+    Selection,
     Source,
-    Wants,
     read_log_changes,
 )
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
@@ -87,7 +90,7 @@ class MetadataPartition:
 
         def search(file_slice: FileSlice) -> list[MetadataRecord]:
             wanted = frozenset(groups[file_slice])
-            return self._search(file_slice, lambda reader: reader.find(wanted), wanted.__contains__)
+            return self._search(file_slice, lambda reader: reader.find(wanted), Keys(wanted))
 
         found = chain.from_iterable(map_in_parallel(search, groups))
         return {record.key: record for record in found}
@@ -107,22 +110,20 @@ class MetadataPartition:
         starts = tuple({prefix.encode() for prefix in prefixes})
 
         def search(file_slice: FileSlice) -> list[MetadataRecord]:
-            return self._search(
-                file_slice, lambda reader: reader.find_prefixes(starts), lambda key: key.startswith(starts)
-            )
+            return self._search(file_slice, lambda reader: reader.find_prefixes(starts), Prefixes(starts))
 
         return list(chain.from_iterable(map_in_parallel(search, self.slices if starts else ())))
 
-    def changes_of(self, file_slice: FileSlice, wants: Wants | None = None) -> LogChanges:
+    def changes_of(self, file_slice: FileSlice, selection: Selection = ALL_KEYS) -> LogChanges:
         """Read the changes in the log files of a slice."""
-        return read_log_changes(self._table, file_slice, self._counted, wants)
+        return read_log_changes(self._table, file_slice, self._counted, selection)
 
     def records_of(self, file_slice: FileSlice, changes: LogChanges) -> Iterator[MetadataRecord]:
         """Yield the records of a slice in the order of their keys."""
         return self._merged(file_slice, changes, HFileReader.entries)
 
-    def _search(self, file_slice: FileSlice, select: _Select, wants: Wants) -> list[MetadataRecord]:
-        return list(self._merged(file_slice, self.changes_of(file_slice, wants), select))
+    def _search(self, file_slice: FileSlice, select: _Select, selection: Selection) -> list[MetadataRecord]:
+        return list(self._merged(file_slice, self.changes_of(file_slice, selection), select))
 
     def _merged(
         self, file_slice: FileSlice, changes: LogChanges, select: _Select

@@ -23,6 +23,7 @@ from hudi_table_services.storage.metadata_table.checked_partition import (
     CheckedPartition,
     open_checked_partition,
 )
+from hudi_table_services.storage.metadata_table.log_changes import Keys
 from hudi_table_services.storage.metadata_table.unusable import (
     Reason,
     UnusableError,
@@ -169,7 +170,7 @@ def _partition_of(file_slice: FileSlice) -> str | None:
 
 
 def _located(index: CheckedPartition, file_slice: FileSlice, keys: frozenset[bytes]) -> Iterator[FileGroupId]:
-    changes = index.changes_of(file_slice, keys.__contains__)
+    changes = index.changes_of(file_slice, Keys(keys))
     changed = (change.applied(key, None) for key, change in changes.by_key.items())
     yield from {_location(record) for record in changed if record is not None}
     unchanged = keys.difference(changes.by_key)
