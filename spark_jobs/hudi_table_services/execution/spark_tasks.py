@@ -24,6 +24,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.execution.driver_tasks import collect_small, fits_driver, run_in_driver
+from hudi_table_services.execution.python_worker import prepare_worker
 from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.execution.sessions.session import is_stopped
@@ -212,8 +213,8 @@ def translated_errors(spark: "SparkSession", description: str) -> Iterator[None]
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
-    """Run the work with one Arrow thread, so that workers do not compete for cores, and pickle the result."""
-    pa.set_cpu_count(1)
+    """Run the work in a prepared worker, and pickle the result."""
+    prepare_worker()
     try:
         result: object = work()
     except ObjectNotFoundError as error:

@@ -11,6 +11,7 @@ from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
 from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
 from hudi_table_services.execution.log_merging.slice_reading import SliceReading
+from hudi_table_services.execution.python_worker import prepare_worker
 from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.file_group import FileSlice
@@ -84,6 +85,7 @@ class RecordIndexFiles:
 
     def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the keys of the slices whose numbers are in the batches."""
+        prepare_worker()
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 yield from self._keys_of(place)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
 from hudi_table_services.execution.log_merging.slice_reading import SliceReading
 from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, all_secondary_keys
+from hudi_table_services.execution.python_worker import prepare_worker
 from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import (
@@ -68,6 +69,7 @@ class SecondaryIndexFiles:
 
     def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the keys of the slices whose numbers are in the batches."""
+        prepare_worker()
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 yield from self._keys_of(self.slices[place])

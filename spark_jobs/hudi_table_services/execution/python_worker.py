@@ -1,0 +1,60 @@
+"""Make the tasks of Spark's Python workers cheap to start.
+
+A Python worker runs many tasks, one after another. Before each task, PySpark runs two steps whose time depends on what
+the process has loaded, and not on the task (``daemon.py`` and ``worker.py`` of PySpark 3.5 to 4.2):
+
+- `gc.collect`, which examines every object of every imported module;
+- `importlib.invalidate_caches`. Up to Python 3.12, this reads the directory of each archive on the import path again:
+  ``pyspark.zip``, Spark's jar, and the archive of this engine.
+
+Both steps together need ten times as much processor time as an empty task (docs/adr/0062).
+"""
+
+import gc
+import os
+import sys
+import zipimport
+from contextlib import suppress
+
+import pyarrow as pa
+
+_read_directory_again = zipimport.zipimporter.invalidate_caches
+
+
+class _Process:
+    """What `prepare_worker` has done in this process."""
+
+    frozen_modules = 0
+    """Number of imported modules when the objects of the process were last frozen."""
+    directories: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - one value for each process
+    """Modification time and size of each archive when its directory was last read, by path of the importer."""
+
+
+def prepare_worker() -> None:
+    """Prepare this process for a task of a Python worker. Call it when a task begins.
+
+    Arrow gets one thread, because each core runs a task. The garbage collector ignores the objects that exist when the
+    first task begins, and again when a task begins after more modules were imported. An archive's directory is read
+    again only after the archive has changed.
+    """
+    pa.set_cpu_count(1)
+    if len(sys.modules) != _Process.frozen_modules:
+        # Not in each task: a frozen object is never freed if it is part of a reference cycle, as a task's function may
+        # be.
+        gc.freeze()
+        _Process.frozen_modules = len(sys.modules)
+    zipimport.zipimporter.invalidate_caches = _read_changed_directory  # type: ignore[assignment, method-assign]
+
+
+def _read_changed_directory(importer: zipimport.zipimporter) -> None:
+    """Read the directory of an archive again if the archive has changed since it was last read."""
+    path = os.path.join(importer.archive, importer.prefix)
+    found = None
+    with suppress(OSError):
+        status = os.stat(importer.archive)
+        found = (status.st_mtime_ns, status.st_size)
+    if found is not None and _Process.directories.get(path) == found:
+        return
+    _read_directory_again(importer)
+    if found is not None:
+        _Process.directories[path] = found
