@@ -20,32 +20,66 @@ _SMALL_FILE_BYTES = 8 << 20
 _BATCH_ROWS = 65_536
 _BATCH_BYTES = 32 << 20
 _MIN_BATCH_ROWS = 256
+_SMALL_DICTIONARY_BYTES = 32 << 10
+"""Compressed. Writers give up a dictionary whose values need more than 1 MiB."""
 
 
 @contextmanager
-def open_base_file(storage: Storage, path: str, size_bytes: int = -1) -> Iterator[pq.ParquetFile]:
+def open_base_file(
+    storage: Storage, path: str, size_bytes: int = -1, *, keeps_dictionaries: bool = False
+) -> Iterator[pq.ParquetFile]:
     """Open a base file. If its size is known and small, read the whole file with one HTTP request instead of five.
+
+    Args:
+        keeps_dictionaries: whether strings that repeat are read as Arrow dictionaries. This saves time if only few of
+            the rows are kept.
 
     Raises:
         CorruptTableError: the file has no readable footer; the message names the file.
         StorageError: the file cannot be read.
     """
     if 0 <= size_bytes <= _SMALL_FILE_BYTES:
-        yield _parquet(pa.BufferReader(storage.read(path)), path)
+        yield _parquet(pa.BufferReader(storage.read(path)), path, keeps_dictionaries)
         return
     with storage.open_reader(path) as source:
-        yield _parquet(source, path)
+        yield _parquet(source, path, keeps_dictionaries)
 
 
-def _parquet(source: pa.BufferReader | BinaryIO, path: str) -> pq.ParquetFile:
+def _parquet(source: pa.BufferReader | BinaryIO, path: str, keeps_dictionaries: bool) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(source, pre_buffer=False)
+        file = pq.ParquetFile(source, pre_buffer=False)
+        names = _repeating_strings(file) if keeps_dictionaries else []
+        if names:
+            file = pq.ParquetFile(source, metadata=file.metadata, pre_buffer=False, read_dictionary=names)
+        return file
     except (pa.ArrowException, OSError) as error:
         raise CorruptTableError(
             f"{path} is not a complete Parquet file: {error}",
             path=path,
             hint="Restore the file from a backup, or roll back the write that created it.",
         ) from error
+
+
+def _repeating_strings(file: pq.ParquetFile) -> list[str]:
+    """Return the top-level string columns that have a small dictionary in every row group.
+
+    The dictionary of a column without repeated strings grows until the writer gives it up, and then Arrow would have to
+    build a dictionary of its own.
+    """
+    metadata, schema = file.metadata, file.schema
+    found = []
+    for place in range(len(schema)):
+        column = schema.column(place)
+        if "." in column.path or column.logical_type.type != "STRING":
+            continue
+        chunks = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
+        if all(
+            each.has_dictionary_page
+            and each.data_page_offset - each.dictionary_page_offset <= _SMALL_DICTIONARY_BYTES
+            for each in chunks
+        ):
+            found.append(column.path)
+    return found
 
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:

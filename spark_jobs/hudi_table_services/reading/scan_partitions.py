@@ -52,7 +52,7 @@ def scan_partitions(storage: Storage, scan: TableScan) -> list[ScanPartition]:
     if not scan.plan.slices:
         return []
     reader = slice_reader(storage, scan)
-    return [ScanPartition(reader, group) for group in slice_groups(scan.plan.slices, _PARALLELISM)]
+    return [ScanPartition(reader, group) for group in slice_groups(reader, scan.plan.slices, _PARALLELISM)]
 
 
 def rows_of_partition(partition: InputPartition) -> "Iterator[RecordBatch]":

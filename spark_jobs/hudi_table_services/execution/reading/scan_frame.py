@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from hudi_table_services.execution.python_worker import prepare_worker
 from hudi_table_services.execution.reading.slice_rows import SliceReader
 from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.spark_tasks import default_parallelism
@@ -31,7 +32,7 @@ def scan_frame(
         connect.upload_engine(spark)
     if not slices:
         return spark.createDataFrame([], schema)
-    groups = slice_groups(slices, default_parallelism(spark))
+    groups = slice_groups(reader, slices, default_parallelism(spark))
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -41,15 +42,17 @@ def scan_frame(
     return spark.range(0, len(groups), 1, len(groups)).mapInArrow(run_partition, schema)
 
 
-def slice_groups(slices: Sequence[FileSlice], parallelism: int) -> list[tuple[FileSlice, ...]]:
+def slice_groups(
+    reader: SliceReader, slices: Sequence[FileSlice], parallelism: int
+) -> list[tuple[FileSlice, ...]]:
     """Divide slices into groups, one for each Spark task, so that all tasks take about the same time."""
-    weights = [_cost(each) for each in slices]
+    weights = [_cost(each, reader.share_of_columns) for each in slices]
     return [tuple(slices[i] for i in group) for group in group_tasks(weights, parallelism)]
 
 
 def read_slices(reader: SliceReader, slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of slices as record batches, with one Arrow thread, so that tasks do not compete for cores."""
-    pa.set_cpu_count(1)
+    """Yield the rows of slices as record batches."""
+    prepare_worker()
     for each in slices:
         for rows in reader.rows(each):
             yield from rows.to_batches()
@@ -62,7 +65,7 @@ def spark_schema(json_value: Mapping[str, Any]) -> "SparkStructType":
     return SparkStructType.fromJson(dict(json_value))
 
 
-def _cost(file_slice: FileSlice) -> int:
+def _cost(file_slice: FileSlice, share_of_columns: float) -> int:
     base = 0 if file_slice.base_file is None else max(0, file_slice.base_file.size_bytes)
     logs = sum(max(0, log.size_bytes) + BYTES_OF_A_FILE for log in file_slice.log_files)
-    return BYTES_OF_A_FILE + base + _LOG_COST * logs
+    return BYTES_OF_A_FILE + int(base * share_of_columns) + _LOG_COST * logs

@@ -66,7 +66,8 @@ class SliceReader:
                 yield from self._merged(file_slice, self.merging)
             elif file_slice.base_file is not None and file_slice.base_file_path is not None:
                 path, size = file_slice.base_file_path, file_slice.base_file.size_bytes
-                with open_base_file(self.storage, path, size) as file:
+                keeps = bool(self.predicates)
+                with open_base_file(self.storage, path, size, keeps_dictionaries=keeps) as file:
                     yield from self._of_base_file(file)
 
     def _merged(self, file_slice: FileSlice, merging: LogMerging) -> Iterator[pa.Table]:
@@ -81,7 +82,8 @@ class SliceReader:
         batch_rows = rows_per_batch(file)
         if not self.predicates:
             numbers = list(range(file.metadata.num_row_groups))
-            yield from _batches(file, numbers, self.columns, batch_rows)
+            for rows in _batches(file, numbers, self.columns, batch_rows):
+                yield conform(rows, self.columns)
             return
         if self.keys is not None and not may_have_keys(file, self.keys):
             return
@@ -90,18 +92,27 @@ class SliceReader:
 
     def _of_row_group(self, file: pq.ParquetFile, number: int, batch_rows: int) -> Iterator[pa.Table]:
         compared = _batches(file, [number], self._compared, batch_rows)
-        masks = [mask_of(rows, self.predicates) for rows in compared]
+        masks = [mask_of(conform(rows, self._compared), self.predicates) for rows in compared]
         mask = pa.chunked_array(
             [chunk for each in masks if each is not None for chunk in each.chunks], pa.bool_()
         )
-        if not any(chunk.true_count for chunk in mask.chunks):
+        missing = sum(chunk.true_count for chunk in mask.chunks)
+        if not missing:
             return
         start = 0
         for rows in _batches(file, [number], self.columns, batch_rows):
             found = rows.filter(mask.slice(start, rows.num_rows))
             start += rows.num_rows
             if found.num_rows:
-                yield found
+                yield conform(found, self.columns)
+            missing -= found.num_rows
+            if not missing:
+                return
+
+    @property
+    def share_of_columns(self) -> float:
+        """Part of the columns of a base file that this reader reads, between 0 and 1."""
+        return len(self._needed) / (len(META_COLUMNS) + len(self.data_schema))
 
     @cached_property
     def _compared(self) -> pa.Schema:
@@ -153,7 +164,7 @@ def _with_places(rows: pa.Table, file_slice: FileSlice) -> pa.Table:
 def _batches(
     file: pq.ParquetFile, row_groups: list[int], target: pa.Schema, batch_rows: int
 ) -> Iterator[pa.Table]:
-    """Yield the rows of row groups in file order, converted to the columns of `target`."""
+    """Yield the rows of row groups in file order, with those columns of `target` that the file has."""
     present = column_names(file)
     names = [name for name in target.names if name in present]
     if not row_groups:
@@ -164,7 +175,7 @@ def _batches(
             yield _nulls(target, file.metadata.row_group(number).num_rows)
         return
     for batch in file.iter_batches(batch_rows, row_groups=row_groups, columns=names, use_threads=False):
-        yield conform(pa.Table.from_batches([batch]), target)
+        yield pa.Table.from_batches([batch])
 
 
 def _nulls(target: pa.Schema, count: int) -> pa.Table:

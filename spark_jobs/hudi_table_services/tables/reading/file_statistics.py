@@ -136,7 +136,7 @@ class FactsReader:
 
     def wanted_keys(self, predicates: Sequence[ColumnPredicate]) -> frozenset[str] | None:
         """The record keys that rows of the result can have; None if the conditions do not limit them."""
-        return wanted_keys(predicates, self._key_column()) if predicates else None
+        return wanted_keys(predicates, self._key_columns()) if predicates else None
 
     def _located(
         self, keys: frozenset[str] | None, slices: Sequence[FileSlice], notes: list[str]
@@ -149,14 +149,12 @@ class FactsReader:
             return None
         return found
 
-    def _key_column(self) -> str:
-        """The only record key column; empty if there are several, or if this release cannot compute keys."""
-        fields = self.config.record_key_fields
+    def _key_columns(self) -> tuple[str, ...]:
+        """The record key columns; empty if this release cannot compute keys."""
         try:
-            key_generator_config(self.config, {}, existing_key="")
+            return key_generator_config(self.config, {}, existing_key="").record_key_fields
         except (InvalidRequestError, UnsupportedTableError):
-            return ""
-        return fields[0] if len(fields) == 1 else ""
+            return ()
 
     def _groups_with(
         self, keys: frozenset[str], partitions: set[str]

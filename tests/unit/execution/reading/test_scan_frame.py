@@ -84,24 +84,37 @@ def test_a_scan_keeps_its_state_when_it_is_sent_to_tasks(table: LogTable) -> Non
     assert values(rows, *NAMES) == before
 
 
-def test_tasks_have_about_the_same_cost() -> None:
-    def a_slice(number: int, size: int, log_size: int = 0) -> FileSlice:
-        file_id = f"f{number}"
-        log = LogFile(file_id=file_id, instant_time=TIME, version=1, write_token="0-0-0", size_bytes=log_size)
-        base = BaseFile(file_id=file_id, write_token="0-0-0", instant_time=TIME, size_bytes=size)
-        return FileSlice(
-            file_group_id=FileGroupId("p", file_id),
-            base_instant_time=TIME,
-            base_file=base,
-            log_files=(log,) if log_size else (),
-        )
+def a_slice(number: int, size: int, log_size: int = 0) -> FileSlice:
+    file_id = f"f{number}"
+    log = LogFile(file_id=file_id, instant_time=TIME, version=1, write_token="0-0-0", size_bytes=log_size)
+    base = BaseFile(file_id=file_id, write_token="0-0-0", instant_time=TIME, size_bytes=size)
+    return FileSlice(
+        file_group_id=FileGroupId("p", file_id),
+        base_instant_time=TIME,
+        base_file=base,
+        log_files=(log,) if log_size else (),
+    )
 
+
+def test_tasks_have_about_the_same_cost(table: LogTable) -> None:
     slices = [
         a_slice(0, 64 << 20),
         a_slice(1, 1 << 20, 16 << 20),
         *(a_slice(n, 1 << 20) for n in range(2, 40)),
     ]
-    groups = slice_groups(slices, 4)
+    reader = slice_reader(table.storage, plan_read(table.storage, {}))
+    groups = slice_groups(reader, slices, 4)
     assert sorted(each for group in groups for each in group) == sorted(slices)
     assert len(groups) % 4 == 0
     assert {len(group) for group in groups if {slices[0], slices[1]} & set(group)} == {1}
+
+
+def test_a_read_of_few_columns_has_fewer_tasks(table: LogTable) -> None:
+    slices = [a_slice(number, 64 << 20) for number in range(8)]
+
+    def task_count(columns: list[str] | None) -> int:
+        reader = slice_reader(table.storage, plan_read(table.storage, {}, columns=columns))
+        return len(slice_groups(reader, slices, 2))
+
+    assert task_count(None) == 8
+    assert task_count(["k"]) == 4
