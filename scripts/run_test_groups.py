@@ -7,7 +7,7 @@ the first lane is printed immediately, and the output of each other lane is prin
 failure ends all lanes; with ``KEEP_GOING=1``, all groups run.
 
 With ``RESUME=1``, a run that was ended continues: groups that have passed do not run again. A group runs again if a
-file has changed since then, except test modules (``test_*.py``) in folders of other groups.
+file has changed since then, except modules of ``tests/`` and pages that its tests do not use.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -28,6 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 from xml.etree import ElementTree
+
+from changed_tests import affects
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
@@ -225,12 +227,12 @@ def _has_same_files(group: str, before: str, now: str) -> bool:
     folders = FOLDERS.get(group)
     if before == now or folders is None:
         return before == now
-    return all(_is_test_of_others(path, folders) for path in _changed(before, now))
+    return not any(_may_affect(path, folders) for path in _changed(before, now))
 
 
-def _is_test_of_others(path: str, folders: Sequence[str]) -> bool:
-    is_test_module = path.startswith("tests/") and Path(path).match("test_*.py")
-    return is_test_module and not any(path.startswith(f"{folder}/") for folder in folders)
+def _may_affect(path: str, folders: Sequence[str]) -> bool:
+    is_known = path.endswith(".md") or (path.startswith("tests/") and path.endswith(".py"))
+    return not is_known or affects(ROOT, path, folders)
 
 
 def _changed(before: str, now: str) -> list[str]:

@@ -1,0 +1,91 @@
+"""Find the groups of tests that a changed module of ``tests/`` or page can affect, from the text of the modules."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+TESTS = "tests"
+
+
+def affects(root: Path, changed: str, folders: Iterable[str]) -> bool:
+    """Whether a Python module below ``tests/``, or a page, can affect the tests in some folders.
+
+    A module affects a test that imports the module, directly or through other modules of ``tests/``. The name of a
+    module in a string counts as an import, because pytest loads plugins by name, and some tests start modules as
+    programs. In the same way, a page affects the tests that name its file. A ``conftest.py`` affects all folders above
+    and below its own.
+
+    Args:
+        root: folder of the repository.
+        changed: path of the module or page, relative to `root`. The file may have been deleted.
+        folders: folders of the tests, relative to `root`.
+    """
+    places = [root / folder for folder in folders]
+    if _is_below(root / changed, places):
+        return True
+    modules = _modules(root)
+    open_ = [path for path in modules if _is_below(path, places) or _is_conftest_of(path, places)]
+    seen = set(open_)
+    while open_:
+        mentioned = modules[open_.pop()].mentioned
+        if _names(changed) & mentioned:
+            return True
+        found = [path for path in modules if path not in seen and modules[path].names & mentioned]
+        seen.update(found)
+        open_ += found
+    return root / changed in seen
+
+
+@dataclass(frozen=True)
+class _Module:
+    names: frozenset[str]
+    mentioned: frozenset[str]
+
+
+@cache
+def _modules(root: Path) -> dict[Path, _Module]:
+    return {
+        path: _Module(_names(path.relative_to(root).as_posix()), _mentioned(path))
+        for path in sorted((root / TESTS).rglob("*.py"))
+    }
+
+
+def _is_below(path: Path, folders: Iterable[Path]) -> bool:
+    return any(folder in path.parents for folder in folders)
+
+
+def _is_conftest_of(path: Path, folders: Iterable[Path]) -> bool:
+    return path.name == "conftest.py" and any(path.parent in folder.parents for folder in folders)
+
+
+def _names(path: str) -> frozenset[str]:
+    """Names by which a module may be imported: its dotted path below ``tests/``, and each end of this path."""
+    parts = Path(path).with_suffix("").parts[1:]
+    if parts[-1:] == ("__init__",):
+        parts = parts[:-1]
+    return frozenset({Path(path).name, *(".".join(parts[start:]) for start in range(len(parts)))})
+
+
+def _mentioned(path: Path) -> frozenset[str]:
+    """Names of modules that a module imports or contains as a string."""
+    return frozenset(_found(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def _found(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for each in node.names:
+                yield from _with_parents(each.name)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield from _with_parents(node.module)
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
+            yield node.value
+            yield node.value.rpartition("/")[2]
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    yield from (".".join(parts[:end]) for end in range(1, len(parts) + 1))
