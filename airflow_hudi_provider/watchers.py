@@ -25,8 +25,8 @@ class HudiTableWatcher(AssetWatcher):
     The event's payload names the commits; see docs/assets.md.
 
     :param base_path: URI or absolute path of the table.
-    :param name: name of the watcher, unique among the watchers of one table. The name distinguishes the triggers of
-        several assets.
+    :param name: name of the watcher. If several assets watch the same table, give each watcher a different name:
+        Airflow merges equal triggers, and one trigger cannot store the state of two assets.
     :param every_n_commits: number of commits that cause an event. An event covers more commits if more commits
         completed between two polls.
     :param operations: write operations that count, such as ``upsert``. Default: all operations that change rows.

@@ -61,7 +61,12 @@ def _is_conftest_of(path: Path, folders: Iterable[Path]) -> bool:
 
 
 def _names(path: str) -> frozenset[str]:
-    """Names by which a module may be imported: its dotted path below ``tests/``, and each end of this path."""
+    """Names by which a module may be imported: its dotted path below ``tests/``, and each end of this path.
+
+    Tests name a page by its file name.
+    """
+    if path.endswith(".md"):
+        return frozenset({Path(path).name})
     parts = Path(path).with_suffix("").parts[1:]
     if parts[-1:] == ("__init__",):
         parts = parts[:-1]

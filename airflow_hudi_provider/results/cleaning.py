@@ -10,7 +10,11 @@ SHOWN_FILES = 200
 
 
 def clean_answer(result: JobResult) -> dict[str, Any]:
-    """Build the return value of the task. Only a preview contains file names, at most `SHOWN_FILES`."""
+    """Build the return value of the task.
+
+    A preview contains the names of files to delete, at most `SHOWN_FILES`. The result of a clean only names files that
+    it could not delete.
+    """
     report = _report(result)
     answer = {
         "outcome": result.outcome.value,

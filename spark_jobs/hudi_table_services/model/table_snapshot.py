@@ -20,13 +20,13 @@ class TableSnapshot:
             are not live.
         reserved_file_groups: maps each file group of a pending clustering, compaction or log compaction plan to the
             requested time of the plan. Jobs must not write into any of these file groups, except that a write may add
-            a log file to a file group of a pending compaction.
+            a log file to a file group of a pending compaction or log compaction.
         schema_json: Avro JSON schema of the latest completed write, without meta columns; None if the table has no
             completed write.
         is_from_metadata_table: whether the files were listed from the metadata table, which does not show whether the
             files exist. Equal snapshots may differ in this attribute.
-        as_of: latest requested time of the writes in `file_slices` and `schema_json`; None for the latest state. The
-            timeline is always the whole active timeline.
+        as_of: `file_slices` and `schema_json` contain only writes that were requested at or before this time; None for
+            the latest state. The timeline is always the whole active timeline.
     """
 
     config: TableConfig

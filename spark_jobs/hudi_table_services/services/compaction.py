@@ -77,7 +77,7 @@ def _add_plan_flags(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--every-n-commits",
         type=int,
         metavar="N",
-        help="minimum number of delta commits since the last compaction for a new compaction; default: "
+        help="a compaction is due after this number of delta commits since the last compaction; default: "
         f"{MAX_DELTA_COMMITS.default}",
     )
     group.add_argument(

@@ -39,7 +39,8 @@ def conflict_where_cleaned(
         planned_with: returns the snapshot whose files are read, or None if no snapshot was loaded yet. This function is
             called only after a failure.
         request_id: request id of the write; empty if the write has no request id. If another attempt of the same
-            request has committed, that attempt has deleted the staged rows of the write.
+            request has committed, that attempt has deleted the staged rows of the write, so the missing file may
+            be a staged file.
 
     Raises:
         FileGroupConflictError: other writers removed the file; the message names the file.
@@ -100,7 +101,10 @@ def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTa
 
 
 def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
-    """Like `lost_file`, for the error message of another program. The message contains the name of the file."""
+    """Like `lost_file`, if only the error message of another program is known.
+
+    The function checks each file whose name occurs in the message.
+    """
     try:
         snapshot = load_snapshot(storage)
     except HudiTableServiceError as error:
@@ -161,7 +165,10 @@ def _is_removed_by_others(table: TableAccess, before: TableSnapshot, missing: Fi
 
 
 def _hides_its_writer(snapshot: TableSnapshot, path: str) -> bool:
-    """Whether a file is a log file of table version 6, whose name contains the instant of its slice."""
+    """Whether a file is a log file of table version 6.
+
+    Its name contains the base instant of its slice, and not the instant of the write.
+    """
     is_log = LogFile.parse_or_none(path.rpartition("/")[2]) is not None
     return is_log and not snapshot.config.table_version.has_own_log_instants
 

@@ -62,7 +62,8 @@ def check_writable(
     Args:
         table_name: name in the request; an empty name matches any table.
         updates_metadata: whether the job is going to write its change into an active metadata table. False for a job
-            that only undoes writes, because it can remove writes from every metadata table.
+            that only undoes writes: a write can be removed from every metadata table, so `require_maintainable` need
+            not pass.
         merge_on_read: whether the job handles merge-on-read tables.
         merges_logs: whether the job also merges log files.
 
@@ -85,6 +86,6 @@ def check_writable(
             "adds the checksum.",
         )
     for feature in refused_features(config, merge_on_read=merge_on_read, merges_logs=merges_logs):
-        raise UnsupportedTableError(f"The table {feature}, which this release does not write.")
+        raise UnsupportedTableError(f"The table {feature}. This release does not write such tables.")
     if updates_metadata:
         require_maintainable(config)

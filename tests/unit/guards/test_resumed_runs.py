@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).parents[3]
 @pytest.fixture
 def runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The script `run_test_groups.py`, which reads notes from an empty folder and sees the commit ``c1``."""
+    monkeypatch.syspath_prepend(str(REPOSITORY / "scripts"))
     spec = importlib.util.spec_from_file_location(
         "run_test_groups", REPOSITORY / "scripts" / "run_test_groups.py"
     )
@@ -48,11 +49,11 @@ def test_only_groups_that_passed_with_the_same_commit_and_depth_are_left_out(
         ("tests/spark/writing/test_upsert_job.py", {"test-s3"}),
         ("tests/s3/test_faults.py", {"test-spark"}),
         ("tests/unit/test_errors.py", {"test-s3", "test-spark"}),
-        ("tests/s3/proxy.py", set()),
+        ("tests/s3/proxy.py", {"test-spark"}),
         ("spark_jobs/upsert.py", set()),
     ],
 )
-def test_a_changed_test_module_repeats_only_the_groups_that_may_read_it(
+def test_a_changed_file_repeats_only_the_groups_that_may_read_it(
     runner: ModuleType, monkeypatch: pytest.MonkeyPatch, changed: str, left_out: set[str]
 ) -> None:
     for group in ("test-unit", "test-spark", "test-s3"):
@@ -60,6 +61,25 @@ def test_a_changed_test_module_repeats_only_the_groups_that_may_read_it(
     monkeypatch.setenv("COMMIT_OF_TEST", "c2")
     monkeypatch.setattr(runner, "_changed", lambda before, now: [changed])
     assert set(runner._passed_before()) == left_out
+
+
+@pytest.mark.parametrize(
+    ("path", "groups"),
+    [
+        ("tests/support/stores/loads.py", {"test-platforms", "test-s3"}),
+        ("docs/readers.md", {"test-readers"}),
+        ("docs/s3-costs.md", {"test-s3"}),
+        ("docs/adr/0001-no-such-decision.md", set()),
+        ("tests/platforms/a_file.json", None),
+        ("tests/conftest.py", None),
+    ],
+)
+def test_a_changed_helper_or_page_affects_the_groups_that_use_it(
+    runner: ModuleType, path: str, groups: set[str] | None
+) -> None:
+    affected = {group for group, folders in runner.FOLDERS.items() if runner._may_affect(path, folders)}
+    assert affected >= (set(runner.FOLDERS) if groups is None else groups)
+    assert affected < set(runner.FOLDERS) or groups is None
 
 
 @pytest.mark.parametrize("commit", ["c1-dirty", ""], ids=["local changes", "no commit"])

@@ -1,4 +1,4 @@
-"""The facts on which the metadata records of a change depend: indexes of the table, their columns, live files."""
+"""What the metadata records of a change depend on: the indexes of the table, the indexed columns and the live files."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class IndexedTable:
         return require_definitions(self.storage, self.partitions, self.version)
 
     def require_definitions(self) -> None:
-        """Raise the errors of `definitions`."""
+        """Read `definitions`, so that errors are raised now."""
         _ = self.definitions
 
     @cached_property
@@ -129,7 +129,10 @@ def _names(file_slice: FileSlice) -> frozenset[str]:
 
 
 def _later_logs(before: FileSlice | None, new_base: str, visibility: Visibility) -> frozenset[str]:
-    """Log files of a slice that a compaction did not merge. They belong to the slice of the new base file."""
+    """Return the log files of the slice `before` that the compaction did not merge.
+
+    These log files belong to the slice of the new base file.
+    """
     time = instant_in_file_name(new_base) or ""
     return frozenset(
         log.file_name

@@ -209,10 +209,11 @@ def prepare_deletion(table: TableAccess, *, undoes: str | None, adds_files: bool
     Call this function under the table lock.
 
     Args:
-        undoes: requested time of the write; None if the deleted files are outdated. In that case, this function only
-            checks that the deletion can be written into the metadata table afterwards.
-        adds_files: whether the rollback of the write also creates log files. If so, the request must switch the
-            metadata table off, because this function does not list the new files in the metadata table.
+        undoes: requested time of the write; None if the deleted files are outdated. In that case, this function
+            checks that the deletion can be written into the metadata table afterwards. If the request switches the
+            metadata table off, the function removes it instead.
+        adds_files: whether the rollback of the write also creates log files. Such a rollback is possible only with
+            `hoodie.metadata.enable=false`, because this function cannot list the new files in the metadata table.
 
     Raises:
         UnsupportedTableError: base files of the metadata table contain the write; or as in `write_change`.

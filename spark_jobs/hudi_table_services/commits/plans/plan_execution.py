@@ -1,7 +1,8 @@
-"""The common steps of attempts to execute a plan: start it or take it over, and make it requested after an error.
+"""The common steps of attempts to execute a plan: start it or take it over, and return it to requested after an error.
 
-The heartbeat names the attempt that executes the plan. An attempt that finds the heartbeat of another attempt has lost
-the plan: it completes nothing, and its tasks remove the files that they wrote.
+The heartbeat names the attempt that executes the plan. An attempt that finds during its execution that
+the heartbeat names another attempt has lost the plan: it completes nothing, and its tasks remove the files that they
+wrote.
 """
 
 import logging
@@ -145,13 +146,13 @@ class PlanExecution:
             self._instant = self._store.start(pending)
             self._begun_ms = self._store.modified_ms(self._instant)
             return
-        _LOG.warning("Taking over %s %s from an attempt that died.", self.service, self.instant_time)
+        _LOG.warning("Taking over %s %s from an earlier attempt.", self.service, self.instant_time)
         self._instant = pending
         self._begun_ms = self._store.modified_ms(pending)
         self._clear_dead_execution(pending)
 
     def _clear_dead_execution(self, pending: Instant) -> None:
-        """Delete the files of the dead execution that this attempt does not use."""
+        """Delete those files of the earlier execution that this attempt cannot reuse."""
         sweep_pending(self._table, pending)
 
     def __exit__(
@@ -185,7 +186,7 @@ class PlanExecution:
             self._traces.let_heartbeat_expire()
 
     def _leave_to_others(self, paths: Collection[str]) -> None:
-        """Delete the files of this attempt, and keep every other file of the instant.
+        """Delete the files of this attempt that no completed commit names, and keep every other file of the instant.
 
         The method is called if the plan is no longer inflight, if its inflight file was replaced, or if a file of this
         attempt is missing. Only another executor of the plan can be the cause. It can be Hudi, because Hudi ignores
@@ -199,7 +200,7 @@ class PlanExecution:
                 self._table.storage.delete(path)
 
     def _still_inflight(self, paths: Collection[str]) -> StillInflight:
-        """Return the first check of every execution. It precedes the step that deletes files of the instant."""
+        """Return the first check of every execution. It runs before files of the instant are deleted."""
         return StillInflight(
             self._instant,
             self._begun_ms,

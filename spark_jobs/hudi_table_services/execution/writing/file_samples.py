@@ -27,8 +27,8 @@ def sample_base_files(
     """Read the footers of a bounded number of files in each partition. Prefer newer files, and then larger files.
 
     The more partitions there are, the fewer files of each partition are read, so that at most `MAX_SAMPLES` files are
-    read in total. If there are more partitions than `MAX_SAMPLES`, files of every second, third or later partition are
-    read; the other partitions get the estimate of the whole table.
+    read in total. If there are more partitions than `MAX_SAMPLES`, only every n-th partition in sorted order is sampled
+    (n = 2, 3, …); the other partitions get the estimate of the whole table.
 
     If none of the given partitions has a file, the function samples files of other partitions, because the rows of a
     new partition probably resemble the table's rows.

@@ -126,8 +126,9 @@ def compare(task: CompareTask) -> ComparedRows:
     with open_base_file(task.storage, path, base_file.size_bytes) as file:
         equal = _equal_rows(file, task.data_schema, incoming, base_rows)
     kinds = incoming[CHANGE_COLUMN].to_numpy()
-    # Keep rows with a flag, because they affect rows of other partitions, or have no stored row. If several rows change
-    # one stored row, keep them all, because the last row wins.
+    # Keep rows whose change has a flag, such as `DELETED_ELSEWHERE`: such a row also deletes a row in another
+    # partition, or no stored row has its key. If several rows change one stored row, keep them all, because the last
+    # row wins.
     unchanged = equal & (kinds == Change.UPDATE) & _occurs_once(base_rows)
     if not unchanged.any():
         return ComparedRows(task.changes, 0)

@@ -54,7 +54,8 @@ def committed_files(
 
     Args:
         outcomes: outcomes of the groups, in the same order.
-        dropped_groups: a group that contains one of these file groups is left out.
+        dropped_groups: file groups that the clustering gives up. Each group of the plan that contains one of them is
+            left out.
     """
     stats: list[WriteStat] = []
     replaced: dict[str, tuple[str, ...]] = {}

@@ -1,6 +1,6 @@
 """Start a clustering in a process without Spark and pyarrow.
 
-The process needs pyarrow only if a cancellation or rollback is pending on the table.
+The process needs pyarrow only if a cancellation, a rollback or a restore is pending on the table.
 """
 
 import logging

@@ -71,8 +71,9 @@ def searched_files(
 ) -> SearchedFiles:
     """Return the file slices to search: those that the record index names, or all slices of the snapshot.
 
-    If the snapshot was listed from the metadata table, it contains the sizes of log files from the commits, and the
-    search detects shorter files. Otherwise, this function compares the listed sizes with the recorded sizes.
+    A log file that is shorter than its commit recorded has lost rows. A snapshot from the metadata table contains the
+    recorded sizes, so the search fails on such a file. A snapshot from a listing contains the actual sizes, so this
+    function compares them with the recorded sizes.
 
     The record index only limits the search: the base files decide whether a key is in the table. An entry of the index
     that names a file group without a live file slice is ignored, as in Hudi. If the index cannot be used, all files of
@@ -81,7 +82,7 @@ def searched_files(
     (SparkMetadataTableRecordLevelIndex, Hudi 1.2).
 
     Raises:
-        StorageError, ExecutionFailedError: a file cannot be read for another reason than damage.
+        StorageError, ExecutionFailedError: a file cannot be read, and the reason is not damage.
         InvalidRequestError, UnsupportedTableError, CorruptTableError: see `check_bucket_index` and
             `refuse_short_logs`.
     """
@@ -177,6 +178,6 @@ def _search_partitions(
 def _warnings(options: WriteOptions, reason: str) -> tuple[str, ...]:
     name = options.index_type.value
     return (
-        f"{INDEX_TYPE}={name}: the record index of the metadata table is not used, so the write searched all base "
-        f"files, as with {options.index_type.without_record_index.value}: {reason}",
+        f"{INDEX_TYPE}={name}: the record index of the metadata table is not used, so the write searched base files, "
+        f"as with {options.index_type.without_record_index.value}: {reason}",
     )

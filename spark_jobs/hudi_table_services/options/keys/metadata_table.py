@@ -1,4 +1,4 @@
-"""Keys of the services of the metadata table (HoodieMetadataConfig, Hudi 0.15 and 1.2)."""
+"""Keys about the indexes and the services of the metadata table (HoodieMetadataConfig, Hudi 0.15 and 1.2)."""
 
 from hudi_table_services.options.kinds import Flag, OrNone, WholeNumber
 from hudi_table_services.options.option import ALL_SERVICES, AnyOption, option
@@ -59,8 +59,8 @@ CREATE_PARTITIONED_RECORD_INDEX = option(
 PARTITIONED_INDEX_MIN_GROUPS = option(
     "hoodie.metadata.record.level.index.min.filegroup.count",
     1,
-    "number of file groups that a partitioned record index gets for a new partition of the table; smallest number for "
-    "each partition in a build",
+    "number of file groups that a partitioned record index gets for a new partition of the table; when a job builds "
+    "the index, the smallest number of file groups for each partition",
     WholeNumber(least=1),
     services=ALL_SERVICES,
 )

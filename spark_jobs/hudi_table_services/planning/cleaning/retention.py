@@ -1,8 +1,9 @@
 """Choose the earliest commit whose state stays readable (CleanerUtils.getEarliestCommitToRetain, Hudi 1.2).
 
-This module adds four rules to those of Hudi. Pending instants limit not only cleaning by commits but also cleaning by
-hours. A floor in hours limits every policy. An option limits one clean to a number of commits. The result names the
-instant that limits the clean.
+This module adds three rules to those of Hudi. Pending instants limit not only cleaning by commits but also cleaning by
+hours. File versions that became outdated less than `floor_hours` hours ago are kept; for the policy that counts file
+versions, `planning.cleaning.partition` applies this rule. An option limits one clean to a number of commits. The result
+names the instant that limits the clean.
 """
 
 from collections.abc import Mapping, Sequence
@@ -53,7 +54,7 @@ def retain_from(
         # The last clean has already deleted the versions from before `retained_before`. A longer retention cannot keep
         # these versions.
         chosen = next((i for i in done if i.requested_time >= retained_before), chosen)
-        reason = f"{reason}; an earlier clean kept only the files that are needed since {retained_before}"
+        reason = f"{reason}; an earlier clean already deleted versions that were needed only before {retained_before}"
     return _bounded(timeline, done, chosen, reason)
 
 
@@ -97,8 +98,8 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
 def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
     """Return a retention that also keeps all states of the table since the oldest pending write or service began.
 
-    The pending write or service possibly reads the file versions of the time when it began, or creates versions with
-    this time in their names.
+    The pending write or service may still read the file versions that were current when it began. The file versions
+    that it creates have this time in their names.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
     if blocker is None or chosen.requested_time <= blocker.requested_time:

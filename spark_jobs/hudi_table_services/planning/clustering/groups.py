@@ -2,9 +2,9 @@
 
 This module replaces SparkSizeBasedClusteringPlanStrategy and SparkSingleFileSortPlanStrategy (Hudi 1.2), but differs
 from them in three points. First, it packs slices by best fit; the strategies fill one group after another. Second, a
-group must result in fewer files or put rows in order. Third, if a clustering with the same options wrote a file, the
-file counts as already clustered (settled) and is rewritten only together with other files. The module
-`clustering.parity` forms the same groups as Hudi's strategies.
+group must reduce the number of files, put rows in order, or divide a file that is too large. Third, if a clustering
+with the same options wrote a file, the file counts as already clustered (settled) and is rewritten only together with
+other files. The module `clustering.parity` forms the same groups as Hudi's strategies.
 """
 
 from bisect import bisect_left, insort
@@ -213,8 +213,8 @@ def _next_fit(candidates: Sequence[Candidate], cap: int) -> list[list[Candidate]
 def _join_leftover(bins: list[_Bin], rules: _Rules) -> list[_Bin]:
     """Move a slice from the bin with the most slices to a bin that has one slice and would be left out of the plan.
 
-    If this plan left the slice out, the next plan would rewrite it together with the files that this plan writes. No
-    slice is moved if the move would result in more files.
+    Otherwise the single slice would be left out, and the next plan would rewrite it together with the files that this
+    plan writes. No slice is moved if the move would result in more files.
     """
     lone = [b for b in bins if len(b.members) == 1 and not b.improves and not b.members[0].is_settled]
     donor = max(bins, key=lambda b: len(b.members))

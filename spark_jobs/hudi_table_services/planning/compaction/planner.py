@@ -38,7 +38,8 @@ def plan_compaction(
     The order of the inputs does not change the result. File groups of a pending plan are not chosen.
 
     Raises:
-        InvalidRequestError: the pattern is not a regular expression, or the strategy needs partition paths with dates.
+        InvalidRequestError: the pattern is not a regular expression, or the strategy needs partition paths that
+            begin with a date, and a path has none.
         MalformedMetadataError: an instant of the timeline has no valid time, and ages of log files are needed.
     """
     before = read_amplification(snapshot)
@@ -70,7 +71,7 @@ def _select_partitions(
     if options.strategy is CompactionStrategyKind.DAY_BASED:
         ordered = newest_first(considered)
         considered = ordered[: options.target_partitions]
-        too_old = f"partition is not among the newest {TARGET_PARTITIONS}={options.target_partitions}"
+        too_old = f"partition is not among the newest {options.target_partitions} ({TARGET_PARTITIONS})"
         reasons.update(dict.fromkeys(ordered[options.target_partitions :], too_old))
     skipped = [
         SkippedSlice(file_slice.file_group_id, reason, waits=False)

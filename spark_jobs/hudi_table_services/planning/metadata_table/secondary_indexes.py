@@ -10,7 +10,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.planning.metadata_table.partitioned_record_index import is_partitioned_index
 
 INDEXED_TYPES = frozenset({"string", "int", "long", "float", "double", "date", "timestamp"})
-"""Types of columns that a secondary index may have (HoodieIndexUtils.isSecondaryIndexSupportedType)."""
+"""Types that a column with a secondary index may have (HoodieIndexUtils.isSecondaryIndexSupportedType)."""
 
 _TYPE = "secondary_index"
 _V1, _V2 = "V1", "V2"
@@ -33,8 +33,8 @@ def secondary_indexes(
 
     Raises:
         CorruptTableError: an index has no definition.
-        UnsupportedTableError: an index has a definition that Hudi 1.2 does not write, or the table has no record index
-            for the whole table.
+        UnsupportedTableError: an index has a definition that Hudi 1.2 does not write, or the table has no global record
+            index: none, or a partitioned one.
     """
     names = sorted(filter(is_secondary_index, partitions))
     if names and RECORD_INDEX not in partitions:
@@ -59,7 +59,8 @@ def secondary_index(
 
     Raises:
         CorruptTableError: the index has no definition.
-        UnsupportedTableError: Hudi 1.2 does not write such a definition.
+        UnsupportedTableError: the definition has another index type, not exactly one column, or an unknown version.
+            Hudi 1.2 does not write such definitions.
     """
     definition = definitions.get(name)
     if definition is None:
@@ -106,7 +107,7 @@ def require_indexable(indexes: Iterable[SecondaryIndex], schema: StructType) -> 
 
 
 def require_same_texts(indexes: Iterable[SecondaryIndex], before: StructType, after: StructType) -> None:
-    """Refuse a write that changes the type of an indexed column if its values would become different strings.
+    """Refuse a write that changes the type of an indexed column, if the new type gives different strings for values.
 
     The index contains the values of the stored rows as strings. After such a write, a query would search the index for
     strings of the new type, and would lose these rows.
@@ -116,7 +117,7 @@ def require_same_texts(indexes: Iterable[SecondaryIndex], before: StructType, af
         after: columns of the table after the write.
 
     Raises:
-        UnsupportedTableError: the type of an indexed column changes, and the change is not from int to long.
+        UnsupportedTableError: the type of an indexed column changes, and the change is not between int and long.
     """
     for index in indexes:
         old, new = type_of(index, before), type_of(index, after)

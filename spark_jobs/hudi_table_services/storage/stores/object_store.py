@@ -47,7 +47,7 @@ _DENIED_STATUS = re.compile(r"status code: 40[13]\b")
 """obstore raises a GenericError for a refused listing. Its message contains the HTTP status of the response."""
 
 _EXPIRED_CODE = "<Code>ExpiredToken</Code>"
-"""S3 answers a request with expired temporary credentials with status 400 and this code."""
+"""If the temporary credentials of a request have expired, S3 answers with status 400 and this code."""
 
 _AZURE_SCHEMES = ("az:", "azure:", "abfs:", "abfss:", "adl:")
 _ENDPOINTS = ("endpoint", "endpoint_url")
@@ -252,7 +252,7 @@ def _check_endpoint(name: str, url: str) -> None:
 
 
 def _access_hint(operation: str) -> str:
-    """Return advice about missing access. A request without credentials is refused in the same way."""
+    """Return advice about missing access. Stores refuse a request without credentials in the same way."""
     reads = operation.startswith(("read", "list", "open"))
     access = "read access to the base path" if reads else "read, write and delete access below the base path"
     return (

@@ -48,13 +48,14 @@ class TableView:
 
     Attributes:
         table_type: ``COPY_ON_WRITE`` or ``MERGE_ON_READ``.
-        partition_time_format: pattern of the path segment of a partition column that contains times; empty if there is
-            no such column.
+        partition_time_format: pattern of the formatted times in partition paths; empty if no partition column has
+            formatted times.
         file_count, size_bytes: number and total size of the live files. In merge-on-read tables, a file slice counts
             as one file.
         log_files, log_bytes: number and total size of the log files that no compaction has merged.
         oldest_log: requested time of the write of the oldest of these log files; empty if there are none. In table
-            version 6, it is the earliest possible time.
+            version 6, names of log files do not contain this time, so this is the earliest time at which the file can
+            have been written.
         row_count: number of rows of the live files; None if commits of the active timeline do not cover every file, or
             if a file slice has log files, because only a merge shows its number of rows.
         metadata_partitions: active partitions of the metadata table; empty if the table has no metadata table.

@@ -99,7 +99,7 @@ def test_a_limited_run_continues_where_the_last_run_ended() -> None:
 def test_a_longer_retention_does_not_move_the_earliest_commit_back() -> None:
     found = retain(commits(15), clean_options(commits_retained=12), retained_before=at(8))
     assert earliest(found) == at(8)
-    assert f"needed since {at(8)}" in found.reason
+    assert f"needed only before {at(8)}" in found.reason
 
 
 def test_retention_by_file_versions_has_no_earliest_commit() -> None:

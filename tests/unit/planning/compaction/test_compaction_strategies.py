@@ -129,7 +129,7 @@ def test_the_reasons_name_the_option_that_left_a_slice_out() -> None:
     }
     assert reasons(NUM, **{LOG_NUM: 2}) == dict.fromkeys("ad", f"fewer log files than {LOG_NUM}=2")
     left = plan(DAYS, DAY, **{NEWEST: 4}).skipped
-    assert [(s.reason, s.waits) for s in left] == [(f"partition is not among the newest {NEWEST}=4", False)]
+    assert [(s.reason, s.waits) for s in left] == [(f"partition is not among the newest 4 ({NEWEST})", False)]
 
 
 @pytest.mark.parametrize(
