@@ -160,7 +160,8 @@ class BaseFileWriter:
     def _write_row_group(self) -> None:
         if not self._pending:
             return
-        table = pa.concat_tables(self._pending).combine_chunks()
+        # The Parquet writer writes the same bytes for a column in several chunks, so the chunks are not joined.
+        table = pa.concat_tables(self._pending)
         self._pending, self._pending_bytes = [], 0
         self._index_keys(table[RECORD_KEY])
         table = self._with_constants(table)
