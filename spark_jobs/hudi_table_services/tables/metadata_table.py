@@ -102,8 +102,10 @@ def require_maintainable(config: TableConfig) -> None:
         )
 
 
-def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
+def require_current(table: MetadataTable, *, ignore: Collection[str]) -> tuple[FileSlice, ...]:
     """Refuse to add a change to a metadata table that does not match the current table.
+
+    Return the newest slices of the partition `files`.
 
     Args:
         ignore: requested times of instants that the caller is going to complete.
@@ -118,9 +120,11 @@ def require_current(table: MetadataTable, *, ignore: Collection[str]) -> None:
     with refusing_unusable("The metadata table cannot be updated"):
         _require_instants(table, ignore)
         present = table.storage.list_folder(file_groups.FILES).files
-        check_instants(table, partition_slices(table, file_groups.FILES, present))
+        slices = partition_slices(table, file_groups.FILES, present)
+        check_instants(table, slices)
         if not completeness.names_show_completeness(table, present):
             check_files(table, file_groups.FILES, present)
+        return slices
 
 
 def require_file_groups(table: MetadataTable, *, may_be_empty: Collection[str] = ()) -> None:

@@ -31,6 +31,7 @@ from hudi_table_services.storage.parallel import map_in_parallel
 
 _LOG = logging.getLogger(__name__)
 _NO_CHANGES: Mapping[str, SecondaryKeyChanges] = {}
+_NO_SLICES: Mapping[str, tuple[FileSlice, ...]] = {}
 
 ChangesByPartition = Mapping[str, Sequence[MetadataChange]]
 """Maps a partition of the metadata table to the changes of one instant."""
@@ -60,6 +61,7 @@ def prepare_delta_commit(
     changes: ChangesByPartition,
     key_changes: KeyChangesOfGroups | PartitionedKeyChanges | None = None,
     secondary: Mapping[str, SecondaryKeyChanges] = _NO_CHANGES,
+    known: Mapping[str, tuple[FileSlice, ...]] = _NO_SLICES,
 ) -> DeltaCommit:
     """Assign changes to the current file groups of the metadata table.
 
@@ -67,14 +69,16 @@ def prepare_delta_commit(
         changes: changes of all partitions except the record index and secondary indexes.
         key_changes: changes of the record index; None if the metadata table has no record index.
         secondary: maps the name of each changed secondary index to its changes.
+        known: newest slices of the partitions that the caller has listed under the lock.
 
     Raises:
         CorruptTableError: file groups of a partition are missing, or have ids of another kind of index.
         UnsupportedTableError: a partition has no file group.
     """
     partitions = sorted({*changes, *secondary, FILES, *([RECORD_INDEX] if key_changes is not None else [])})
-    found = map_in_parallel(lambda partition: partition_slices(table, partition), partitions)
-    slices = dict(zip(partitions, found, strict=True))
+    unlisted = [partition for partition in partitions if partition not in known]
+    found = map_in_parallel(lambda partition: partition_slices(table, partition), unlisted)
+    slices = {**known, **dict(zip(unlisted, found, strict=True))}
     grouped = [
         change
         for partition in sorted(changes)

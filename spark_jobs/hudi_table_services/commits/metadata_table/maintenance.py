@@ -44,7 +44,7 @@ from hudi_table_services.commits.table_change import CleanedFiles, NewFiles, NoF
 from hudi_table_services.errors import CorruptTableError, HudiTableServiceError, TableNotFoundError
 from hudi_table_services.execution.metadata_table.collected_facts import FactsToCollect
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging
-from hudi_table_services.hudi_format.metadata_table.file_groups import PARTITION_STATS, RECORD_INDEX
+from hudi_table_services.hudi_format.metadata_table.file_groups import FILES, PARTITION_STATS, RECORD_INDEX
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
@@ -114,7 +114,7 @@ def write_change(
         config = read_table_config(table.storage)
         finish_services(replace(table, config=config), lock)
         metadata = _opened(table, config)
-    require_current(metadata, ignore={pending.requested_time})
+    listed = {FILES: require_current(metadata, ignore={pending.requested_time})}
     is_late = False
     if _is_missing(metadata, pending, change):
         indexed = replace(
@@ -124,7 +124,9 @@ def write_change(
         keys = _key_changes(indexed, pending, change)
         secondary = _secondary_changes(indexed, change)
         changes = _changes(indexed, change)
-        commit = prepare_delta_commit(metadata, pending.requested_time, changes, keys, secondary)
+        commit = prepare_delta_commit(
+            metadata, pending.requested_time, changes, keys, secondary, known=listed
+        )
         statistics = changes.get(PARTITION_STATS, ())
         is_late = bool(statistics) and is_overtaken(metadata, pending.requested_time, statistics)
         timeline = metadata.timeline.with_instant(write_delta_commit(metadata, commit))
