@@ -1,12 +1,14 @@
-"""Find the groups of tests that a changed module of ``tests/`` or page can affect, from the text of the modules."""
+"""Find out whether a changed module of ``tests/``, or a changed page, can affect a group of tests."""
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 TESTS = "tests"
+_WORDS = re.compile(r"[\w.-]*\w")
 
 
 def affects(root: Path, changed: str, folders: Iterable[str]) -> bool:
@@ -14,8 +16,8 @@ def affects(root: Path, changed: str, folders: Iterable[str]) -> bool:
 
     A module affects a test that imports the module, directly or through other modules of ``tests/``. The name of a
     module in a string counts as an import, because pytest loads plugins by name, and some tests start modules as
-    programs. In the same way, a page affects the tests that name its file. A ``conftest.py`` affects all folders above
-    and below its own.
+    programs. In the same way, a page affects the tests that name its file. A ``conftest.py`` affects the tests in its
+    folder and in all folders below. A ``sitecustomize.py`` affects the tests that name its folder.
 
     Args:
         root: folder of the repository.
@@ -63,10 +65,12 @@ def _is_conftest_of(path: Path, folders: Iterable[Path]) -> bool:
 def _names(path: str) -> frozenset[str]:
     """Names by which a module may be imported: its dotted path below ``tests/``, and each end of this path.
 
-    Tests name a page by its file name.
+    Tests name a page by its file name, and put the folder of a ``sitecustomize.py`` on the path of modules.
     """
     if path.endswith(".md"):
         return frozenset({Path(path).name})
+    if Path(path).name == "sitecustomize.py":
+        return frozenset({Path(path).parent.name})
     parts = Path(path).with_suffix("").parts[1:]
     if parts[-1:] == ("__init__",):
         parts = parts[:-1]
@@ -74,11 +78,12 @@ def _names(path: str) -> frozenset[str]:
 
 
 def _mentioned(path: Path) -> frozenset[str]:
-    """Names of modules that a module imports or contains as a string."""
+    """Names of modules that a module imports, or that one of its strings contains, such as a program for ``-c``."""
     return frozenset(_found(ast.parse(path.read_text(encoding="utf-8"))))
 
 
 def _found(tree: ast.Module) -> Iterator[str]:
+    texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:
@@ -86,9 +91,8 @@ def _found(tree: ast.Module) -> Iterator[str]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             yield from _with_parents(node.module)
             yield from (f"{node.module}.{each.name}" for each in node.names)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and " " not in node.value:
-            yield node.value
-            yield node.value.rpartition("/")[2]
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in texts:
+            yield from _WORDS.findall(node.value)
 
 
 def _with_parents(name: str) -> Iterator[str]:

@@ -21,7 +21,8 @@ _BATCH_ROWS = 65_536
 _BATCH_BYTES = 32 << 20
 _MIN_BATCH_ROWS = 256
 _SMALL_DICTIONARY_BYTES = 32 << 10
-"""Compressed. Writers give up a dictionary whose values need more than 1 MiB."""
+_REPEATING_BYTES = 256 << 10
+_BYTES_OF_A_REFERENCE = 4
 
 
 @contextmanager
@@ -63,8 +64,8 @@ def _parquet(source: pa.BufferReader | BinaryIO, path: str, keeps_dictionaries: 
 def _repeating_strings(file: pq.ParquetFile) -> list[str]:
     """Return the top-level string columns that have a small dictionary in every row group.
 
-    The dictionary of a column without repeated strings grows until the writer gives it up, and then Arrow would have to
-    build a dictionary of its own.
+    For other columns, Arrow would have to build a dictionary of its own. They have large dictionaries, or pages whose
+    values are strings instead of references to the dictionary. References need at most four bytes each.
     """
     metadata, schema = file.metadata, file.schema
     found = []
@@ -73,13 +74,17 @@ def _repeating_strings(file: pq.ParquetFile) -> list[str]:
         if "." in column.path or column.logical_type.type != "STRING":
             continue
         chunks = [metadata.row_group(number).column(place) for number in range(metadata.num_row_groups)]
-        if all(
-            each.has_dictionary_page
-            and each.data_page_offset - each.dictionary_page_offset <= _SMALL_DICTIONARY_BYTES
-            for each in chunks
-        ):
+        if all(map(_has_small_dictionary, chunks)):
             found.append(column.path)
     return found
+
+
+def _has_small_dictionary(chunk: pq.ColumnChunkMetaData) -> bool:
+    if not chunk.has_dictionary_page:
+        return False
+    compressed = chunk.data_page_offset - chunk.dictionary_page_offset
+    limit = _REPEATING_BYTES + _BYTES_OF_A_REFERENCE * chunk.num_values
+    return bool(compressed <= _SMALL_DICTIONARY_BYTES and chunk.total_uncompressed_size <= limit)
 
 
 def rows_of(file: pq.ParquetFile, data_schema: pa.Schema) -> Iterator[pa.Table]:

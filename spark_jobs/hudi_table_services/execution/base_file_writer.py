@@ -160,7 +160,7 @@ class BaseFileWriter:
     def _write_row_group(self) -> None:
         if not self._pending:
             return
-        # The Parquet writer writes the same bytes for a column in several chunks, so the chunks are not joined.
+        # The chunks of the columns are not joined: only the borders of pages depend on them.
         table = pa.concat_tables(self._pending)
         self._pending, self._pending_bytes = [], 0
         self._index_keys(table[RECORD_KEY])

@@ -1,20 +1,19 @@
 """Make the tasks of Spark's Python workers cheap to start.
 
-A Python worker runs many tasks, one after another. Before each task, PySpark runs two steps whose time depends on what
-the process has loaded, and not on the task (``daemon.py`` and ``worker.py`` of PySpark 3.5 to 4.2):
+A Python worker runs many tasks, one after another. Between two tasks, PySpark runs two steps whose time depends on what
+the process has loaded, and not on the task (``daemon.py``, ``worker.py`` and ``worker_util.py`` of PySpark 3.5 to 4.2):
 
 - `gc.collect`, which examines every object of every imported module;
 - `importlib.invalidate_caches`. Up to Python 3.12, this reads the directory of each archive on the import path again:
   ``pyspark.zip``, Spark's jar, and the archive of this engine.
 
-Both steps together need ten times as much processor time as an empty task (docs/adr/0062).
+Both steps together need much more processor time than an empty task (docs/adr/0062).
 """
 
 import gc
 import os
 import sys
 import zipimport
-from contextlib import suppress
 
 import pyarrow as pa
 
@@ -35,7 +34,7 @@ def prepare_worker() -> None:
 
     Arrow gets one thread, because each core runs a task. The garbage collector ignores the objects that exist when the
     first task begins, and again when a task begins after more modules were imported. An archive's directory is read
-    again only after the archive has changed.
+    again only after the archive has changed, or could not be read.
     """
     pa.set_cpu_count(1)
     if len(sys.modules) != _Process.frozen_modules:
@@ -49,12 +48,19 @@ def prepare_worker() -> None:
 def _read_changed_directory(importer: zipimport.zipimporter) -> None:
     """Read the directory of an archive again if the archive has changed since it was last read."""
     path = os.path.join(importer.archive, importer.prefix)
-    found = None
-    with suppress(OSError):
-        status = os.stat(importer.archive)
-        found = (status.st_mtime_ns, status.st_size)
-    if found is not None and _Process.directories.get(path) == found:
-        return
-    _read_directory_again(importer)
-    if found is not None:
+    known = _Process.directories.pop(path, None)
+    found = _state_of(importer.archive)
+    if found is None or found != known:
+        _read_directory_again(importer)
+    # A read that failed leaves the importer without files, so the next call must read again.
+    if found is not None and getattr(importer, "_files", None):
         _Process.directories[path] = found
+
+
+def _state_of(archive: str) -> tuple[int, int] | None:
+    """Return modification time and size of an archive; None if they cannot be determined."""
+    try:
+        status = os.stat(archive)
+    except OSError:
+        return None
+    return status.st_mtime_ns, status.st_size

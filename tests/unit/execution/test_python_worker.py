@@ -1,26 +1,29 @@
 """What the preparation of a Python worker changes in its process."""
 
-import importlib
+import os
 import subprocess
 import sys
 import zipfile
+import zipimport
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from hudi_table_services.execution import python_worker
-
-PROGRAM = """
-import gc, importlib, sys, zipfile, zipimport
 from hudi_table_services.execution.python_worker import prepare_worker
 
+BEGIN = """
+import gc, importlib, sys, zipfile, zipimport
+from hudi_table_services.execution.python_worker import prepare_worker
+"""
+READS = """
 archive, read = sys.argv[1], zipimport._read_directory
 reads = []
 zipimport._read_directory = lambda path: reads.append(path) or read(path)
 
 def next_task():
     del reads[:]
-    gc.collect()
     importlib.invalidate_caches()
     prepare_worker()
     return reads.count(archive)
@@ -28,43 +31,87 @@ def next_task():
 sys.path.insert(0, archive)
 import first_module
 counts = [next_task() for _ in range(4)]
-frozen = gc.get_freeze_count()
 with zipfile.ZipFile(archive, "a") as changed:
     changed.writestr("second_module.py", "VALUE = 2")
 counts.append(next_task())
 import second_module
 counts.append(next_task())
 assert second_module.VALUE == 2
-print(counts, frozen > 10_000, gc.get_freeze_count() > frozen)
+print(counts)
 """
+FREEZES = """
+def next_task():
+    gc.collect()
+    prepare_worker()
+    return gc.get_freeze_count()
+
+before = gc.get_freeze_count()
+counts = [next_task()]
+kept = [[number] for number in range(100_000)]
+counts += [next_task(), next_task()]
+import email.mime.text
+counts.append(next_task())
+print(before, counts[0] > 10_000, abs(counts[2] - counts[0]) < 1_000, counts[3] - counts[2] > 100_000)
+"""
+
+
+def output_of(program: str, *arguments: str) -> str:
+    command = [sys.executable, "-c", BEGIN + program, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Path:
+    path = tmp_path / "modules.zip"
+    with zipfile.ZipFile(path, "w") as created:
+        created.writestr("first_module.py", "VALUE = 1")
+    return path
 
 
 @pytest.mark.skipif(
     sys.version_info >= (3, 13), reason="Python 3.13 reads directories only when it needs them."
 )
-def test_the_directory_of_an_archive_is_read_again_only_after_a_change(tmp_path: Path) -> None:
-    archive = tmp_path / "modules.zip"
-    with zipfile.ZipFile(archive, "w") as created:
-        created.writestr("first_module.py", "VALUE = 1")
-    answer = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(archive)], capture_output=True, text=True, check=True
-    )
+def test_the_directory_of_an_archive_is_read_again_only_after_a_change(archive: Path) -> None:
     # Before the first preparation, and once after it, each task reads the directory.
-    assert answer.stdout.strip() == "[1, 1, 0, 0, 1, 0] True True"
+    assert output_of(READS, str(archive)) == "[1, 1, 0, 0, 1, 0]"
 
 
-def test_an_archive_that_does_not_exist_any_more_is_read_as_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    archive = tmp_path / "modules.zip"
-    with zipfile.ZipFile(archive, "w") as created:
-        created.writestr("gone_module.py", "VALUE = 1")
-    monkeypatch.syspath_prepend(str(archive))
-    importer = sys.path_importer_cache.get(str(archive)) or importlib.import_module("zipimport").zipimporter(
-        str(archive)
-    )
+def test_objects_are_frozen_only_after_modules_were_imported() -> None:
+    assert output_of(FREEZES) == "0 True True True"
+
+
+def test_an_archive_that_is_missing_for_a_time_is_read_when_it_is_back(archive: Path) -> None:
+    importer = zipimport.zipimporter(str(archive))
+    elsewhere = archive.with_suffix(".elsewhere")
     python_worker._read_changed_directory(importer)
-    assert importer.find_spec("gone_module") is not None
-    archive.unlink()
+    assert importer.find_spec("first_module") is not None
+    archive.rename(elsewhere)
     python_worker._read_changed_directory(importer)
-    assert importer.find_spec("gone_module") is None
+    assert importer.find_spec("first_module") is None
+    elsewhere.rename(archive)  # with the same size and modification time
+    python_worker._read_changed_directory(importer)
+    assert importer.find_spec("first_module") is not None
+
+
+def test_an_archive_that_cannot_be_read_is_read_in_the_next_task(archive: Path) -> None:
+    importer = zipimport.zipimporter(str(archive))
+    content, status = archive.read_bytes(), archive.stat()
+    archive.write_bytes(b"x" * len(content))
+    os.utime(archive, ns=(status.st_atime_ns, status.st_mtime_ns))
+    python_worker._read_changed_directory(importer)
+    assert importer.find_spec("first_module") is None
+    archive.write_bytes(content)
+    os.utime(archive, ns=(status.st_atime_ns, status.st_mtime_ns))
+    python_worker._read_changed_directory(importer)
+    assert importer.find_spec("first_module") is not None
+
+
+def test_arrow_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zipimport.zipimporter, "invalidate_caches", zipimport.zipimporter.invalidate_caches)
+    before = pa.cpu_count()
+    try:
+        pa.set_cpu_count(before + 1)
+        prepare_worker()
+        assert pa.cpu_count() == 1
+    finally:
+        pa.set_cpu_count(before)

@@ -67,19 +67,37 @@ def test_a_changed_file_repeats_only_the_groups_that_may_read_it(
     ("path", "groups"),
     [
         ("tests/support/stores/loads.py", {"test-platforms", "test-s3"}),
+        ("tests/support/airflow/task_context.py", {"test-platforms", "test-s3"}),
+        ("tests/e2e/in_every_python/sitecustomize.py", {"test-platforms", "test-e2e", "test-connect35"}),
+    ],
+)
+def test_a_changed_helper_repeats_the_groups_that_use_it(
+    runner: ModuleType, path: str, groups: set[str]
+) -> None:
+    assert groups <= affected(runner, path) < set(runner.FOLDERS)
+
+
+@pytest.mark.parametrize(
+    ("path", "groups"),
+    [
         ("docs/readers.md", {"test-readers"}),
         ("docs/s3-costs.md", {"test-s3"}),
         ("docs/adr/0001-no-such-decision.md", set()),
-        ("tests/platforms/a_file.json", None),
-        ("tests/conftest.py", None),
     ],
 )
-def test_a_changed_helper_or_page_affects_the_groups_that_use_it(
-    runner: ModuleType, path: str, groups: set[str] | None
+def test_a_changed_page_repeats_only_the_groups_that_read_it(
+    runner: ModuleType, path: str, groups: set[str]
 ) -> None:
-    affected = {group for group, folders in runner.FOLDERS.items() if runner._may_affect(path, folders)}
-    assert affected >= (set(runner.FOLDERS) if groups is None else groups)
-    assert affected < set(runner.FOLDERS) or groups is None
+    assert affected(runner, path) == groups
+
+
+@pytest.mark.parametrize("path", ["tests/platforms/a_file.json", "tests/conftest.py"])
+def test_other_files_and_the_first_conftest_repeat_all_groups(runner: ModuleType, path: str) -> None:
+    assert affected(runner, path) == set(runner.FOLDERS)
+
+
+def affected(runner: ModuleType, path: str) -> set[str]:
+    return {group for group, folders in runner.FOLDERS.items() if runner._may_affect(path, folders)}
 
 
 @pytest.mark.parametrize("commit", ["c1-dirty", ""], ids=["local changes", "no commit"])

@@ -25,7 +25,7 @@ from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.metadata_table.checked_partition import CheckedPartition
 from hudi_table_services.storage.metadata_table.file_format import FileFormat, read_file_format
 from hudi_table_services.storage.metadata_table.group_files import new_base_file, write_base_entries
-from hudi_table_services.storage.metadata_table.log_changes import CheckOnly
+from hudi_table_services.storage.metadata_table.log_changes import NoKeys
 from hudi_table_services.storage.metadata_table.merged_entries import merged_entries
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable
 from hudi_table_services.storage.stores.paths import join_path
@@ -145,7 +145,7 @@ def _require_blocks(checked: Mapping[str, CheckedPartition], slices: Iterable[Fi
     """
     with refusing_unusable():
         for file_slice in slices:
-            checked[file_slice.file_group_id.partition_path].changes_of(file_slice, CheckOnly())
+            checked[file_slice.file_group_id.partition_path].changes_of(file_slice, NoKeys())
 
 
 def slices_to_compact(

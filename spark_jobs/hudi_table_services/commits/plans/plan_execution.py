@@ -1,8 +1,7 @@
 """The common steps of attempts to execute a plan: start it or take it over, and return it to requested after an error.
 
-The heartbeat names the attempt that executes the plan. An attempt that finds during its execution that
-the heartbeat names another attempt has lost the plan: it completes nothing, and its tasks remove the files that they
-wrote.
+The heartbeat names the attempt that executes the plan. An attempt that finds during its execution that the heartbeat
+names another attempt has lost the plan: it completes nothing, and its tasks remove the files that they wrote.
 """
 
 import logging

@@ -96,8 +96,8 @@ class SliceReader:
         mask = pa.chunked_array(
             [chunk for each in masks if each is not None for chunk in each.chunks], pa.bool_()
         )
-        missing = sum(chunk.true_count for chunk in mask.chunks)
-        if not missing:
+        remaining = sum(chunk.true_count for chunk in mask.chunks)
+        if not remaining:
             return
         start = 0
         for rows in _batches(file, [number], self.columns, batch_rows):
@@ -105,13 +105,16 @@ class SliceReader:
             start += rows.num_rows
             if found.num_rows:
                 yield conform(found, self.columns)
-            missing -= found.num_rows
-            if not missing:
+            remaining -= found.num_rows
+            if not remaining:
                 return
 
     @property
     def share_of_columns(self) -> float:
-        """Part of the columns of a base file that this reader reads, between 0 and 1."""
+        """Part of the columns of a base file that this reader reads, between 0 and 1.
+
+        All columns count as equally large.
+        """
         return len(self._needed) / (len(META_COLUMNS) + len(self.data_schema))
 
     @cached_property

@@ -25,7 +25,7 @@ from hudi_table_services.planning.metadata_table.compaction import (
 from hudi_table_services.storage.file_slices import Visibility
 from hudi_table_services.storage.metadata_table import completeness
 from hudi_table_services.storage.metadata_table.checked_partition import check_files
-from hudi_table_services.storage.metadata_table.log_changes import CheckOnly
+from hudi_table_services.storage.metadata_table.log_changes import NoKeys
 from hudi_table_services.storage.metadata_table.opened_table import MetadataTable, open_metadata_table
 from hudi_table_services.storage.metadata_table.partition_slices import partition_slices
 from hudi_table_services.storage.metadata_table.table_listing import ListingOutcome, list_from_metadata_table
@@ -178,7 +178,7 @@ def _check_files(metadata: MetadataTable) -> None:
                 # In table version 6, a new log file can have the name of a lost log file. Then only the blocks show the
                 # loss, because no block belongs to the instant that wrote the lost file.
                 for file_slice in () if metadata.has_own_log_instants else found.slices:
-                    found.changes_of(file_slice, CheckOnly())
+                    found.changes_of(file_slice, NoKeys())
 
 
 def _with_records(

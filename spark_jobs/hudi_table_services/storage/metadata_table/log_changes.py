@@ -33,7 +33,7 @@ class Selection(Protocol):
     """Which records of log files a caller wants."""
 
     def entries_of(self, records: HFileReader) -> Iterator[Entry]:
-        """Yield the wanted entries of a log block. Only the parts of the block that can have them are decoded."""
+        """Yield the wanted entries of a log block."""
 
     def __contains__(self, key: bytes) -> bool:
         """Whether the caller wants the record of a key."""
@@ -41,11 +41,14 @@ class Selection(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Selects the records of some keys."""
+    """Selects the records of some keys. Parts of a log block that cannot have these keys are not decoded."""
 
     keys: frozenset[bytes]
 
     def entries_of(self, records: HFileReader) -> Iterator[Entry]:
+        if len(self.keys) > records.entry_count:
+            # A search of all keys would take longer than a check of all entries.
+            return (entry for entry in records.entries() if entry[0] in self.keys)
         return records.find(self.keys)
 
     def __contains__(self, key: bytes) -> bool:
@@ -54,7 +57,7 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Prefixes:
-    """Selects the records whose keys start with one of the prefixes."""
+    """Selects the records whose keys start with one of the prefixes. Other parts of a log block are not decoded."""
 
     prefixes: tuple[bytes, ...]
 
@@ -66,7 +69,7 @@ class Prefixes:
 
 
 @dataclass(frozen=True, slots=True)
-class AllKeys:
+class _AllKeys:
     """Selects all records."""
 
     def entries_of(self, records: HFileReader) -> Iterator[Entry]:
@@ -76,11 +79,11 @@ class AllKeys:
         return True
 
 
-ALL_KEYS = AllKeys()
+ALL_KEYS = _AllKeys()
 
 
 @dataclass(frozen=True, slots=True)
-class CheckOnly:
+class NoKeys:
     """Selects no record, but decodes all blocks, to find damage."""
 
     def entries_of(self, records: HFileReader) -> Iterator[Entry]:

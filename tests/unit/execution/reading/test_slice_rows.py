@@ -1,5 +1,6 @@
 """Reads of slices without log files: row groups, columns, conditions, and the error about a deleted file."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from hudi_table_services.errors import ExecutionFailedError
 from hudi_table_services.execution.base_file_reader import open_base_file
 from hudi_table_services.execution.base_file_writer import utf8_buffers
+from hudi_table_services.execution.reading import slice_rows
 from hudi_table_services.execution.reading.key_filters import may_have_keys
 from hudi_table_services.execution.reading.row_groups import wanted_row_groups
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
@@ -27,6 +29,7 @@ DATA = pa.schema([("n", pa.int64()), ("c", pa.float64()), ("added", pa.string())
 BASE = BaseFile(file_id="f", write_token="0-0-0", instant_time="20260101000000000")
 SLICE = FileSlice(file_group_id=FileGroupId("p", "f"), base_instant_time=BASE.instant_time, base_file=BASE)
 PATH = "p/" + BASE.file_name
+BATCH_ROWS = 65_536
 
 
 def stored(storage: MemoryStorage, rows: pa.Table, row_group_size: int = 2) -> None:
@@ -97,6 +100,67 @@ def test_row_groups_without_wanted_rows_are_not_read() -> None:
         assert wanted_row_groups(file, [number(Comparison.IN, 1, 6)]) == [0, 2]
         assert wanted_row_groups(file, []) == [0, 1, 2]
     assert [row["n"] for row in rows_of(reader(storage, number(Comparison.EQUAL, 3)))] == [3]
+
+
+def test_the_rows_of_all_batches_of_a_row_group_are_found_until_the_last_wanted_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    storage, count = new_storage("batches"), 5 * BATCH_ROWS
+    wanted = (1, BATCH_ROWS - 1, 2 * BATCH_ROWS + 7)
+    stored(storage, pa.table({"n": range(count), "c": [0.5] * count}), row_group_size=count)
+    batches = read_batches(monkeypatch)
+    found = rows_of(reader(storage, number(Comparison.IN, *wanted), columns=("n", "c")))
+    assert [row["n"] for row in found] == list(wanted)
+    # Five batches of the column of the condition; then three batches, because the last has no wanted row after it.
+    assert batches == [("n",)] * 5 + [("n", "c")] * 3
+
+
+def read_batches(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """The columns of each batch that is read from now on."""
+    found: list[tuple[str, ...]] = []
+    read = slice_rows._batches
+
+    def counted(*given: Any) -> Iterator[pa.Table]:
+        for rows in read(*given):
+            found.append(tuple(rows.column_names))
+            yield rows
+
+    monkeypatch.setattr(slice_rows, "_batches", counted)
+    return found
+
+
+def texts(*, distinct: int, count: int = 40_000, prefix: str = "") -> pa.Array:
+    return pa.array([f"{prefix}{place * 7919 % distinct:07}" for place in range(count)])
+
+
+@pytest.mark.parametrize(
+    ("column", "row_group_size", "is_dictionary"),
+    [
+        (texts(distinct=9), 40_000, True),
+        (texts(distinct=9), 15_000, True),
+        (texts(distinct=40_000), 40_000, False),
+        (texts(distinct=40_000, prefix="https://example.com/" + "a" * 80), 40_000, False),
+        (pa.concat_arrays([texts(distinct=9), texts(distinct=40_000)]), 40_000, False),
+        (pa.array([None] * 40_000, pa.string()), 40_000, True),
+        (pa.array([b"x", b"y"] * 20_000), 40_000, False),
+        (pa.array([[each] for each in texts(distinct=9).to_pylist()]), 40_000, False),
+    ],
+    ids=["repeated", "row groups", "distinct", "prefix", "one group", "null", "binary", "list"],
+)
+def test_only_strings_that_repeat_are_read_as_dictionaries(
+    column: pa.Array, row_group_size: int, is_dictionary: bool
+) -> None:
+    storage = new_storage("dictionaries")
+    stored(storage, pa.table({"n": range(len(column)), "added": column}), row_group_size)
+    with open_base_file(storage, PATH, keeps_dictionaries=True) as file:
+        assert pa.types.is_dictionary(file.schema_arrow.field("added").type) == is_dictionary
+        assert not pa.types.is_dictionary(file.schema_arrow.field("n").type)
+    with open_base_file(storage, PATH) as file:
+        assert not pa.types.is_dictionary(file.schema_arrow.field("added").type)
+    if pa.types.is_string(column.type):
+        (found,) = reader(storage, number(Comparison.EQUAL, 7), columns=("added",)).rows(SLICE)
+        assert found.schema == pa.schema([("added", pa.string())])
+        assert found["added"].to_pylist() == [column[7].as_py()]
 
 
 def test_a_column_that_was_added_later_is_null_in_older_files() -> None:
