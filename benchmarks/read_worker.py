@@ -10,8 +10,8 @@ from pathlib import Path
 
 from bench.protocol import BEGIN, END, Event
 from bench.read_cases import TABLES, read_case_named
-from bench.reading import ReadJob, content_of, open_frame, prepare_table, read_all
-from bench.scenarios import System
+from bench.reading import ReadJob, content_of, open_frame, prepare_table, read_all, with_key
+from bench.scenarios import WARM_UP, System
 from bench.sessions import SessionOptions, open_session
 
 
@@ -28,8 +28,10 @@ def main(job: ReadJob) -> None:
         Event(kind=END).send()
     else:
         case = read_case_named(job.case)
+        inputs = Path(job.inputs)
+        warm_up, case = with_key(case, inputs / WARM_UP), with_key(case, inputs / job.first_input)
         for _ in range(2):
-            read_all(open_frame(system, spark, Path(job.warm_up_table), case))
+            read_all(open_frame(system, spark, Path(job.warm_up_table), warm_up))
         Event(kind=BEGIN).send()
         started = time.perf_counter()
         # The time includes the plan of the read, which this engine makes when it opens the frame.

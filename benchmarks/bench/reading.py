@@ -1,14 +1,15 @@
 """Read a table with each system, and prepare the tables that are read."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions
 
 from bench.clustering import cluster
 from bench.read_cases import ReadCase, ReadTable
-from bench.scenarios import LINEITEM, SHIP_YEAR, Clustering, Operation, System
+from bench.scenarios import KEY_COLUMNS, LINEITEM, SHIP_YEAR, Clustering, Operation, System
 from bench.writers import OurWriter
 
 _MIB = 1 << 20
@@ -52,6 +53,15 @@ def prepare_table(spark: SparkSession, made: ReadTable, inputs: Path, first_inpu
     if made.sorted_by:
         clustering = Clustering(tasks=1, columns=(made.sorted_by,), target_bytes=64 * _MIB)
         cluster(System.OURS, spark, table, clustering)
+
+
+def with_key(case: ReadCase, first_input: Path) -> ReadCase:
+    """Return a case with the key of the middle row of a table's first input, if the case finds a key."""
+    if not case.finds_a_key:
+        return case
+    rows = pq.read_table(first_input, columns=list(KEY_COLUMNS))
+    row = rows.slice(rows.num_rows // 2, 1).to_pylist()[0]
+    return replace(case, filters=(*case.filters, *((name, "=", row[name]) for name in KEY_COLUMNS)))
 
 
 def open_frame(system: System, spark: SparkSession, table: Path, case: ReadCase) -> DataFrame:
