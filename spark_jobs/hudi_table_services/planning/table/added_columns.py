@@ -1,4 +1,4 @@
-"""Warn about columns that a write adds to a table: new columns are permanent, and the index of pandas is rarely meant."""
+"""Warn about columns that a write adds to a table: new columns are permanent, and few users want the pandas index."""
 
 import re
 from collections.abc import Sequence

@@ -141,7 +141,8 @@ def _advice_on_missing(missing: Sequence[str], new: Sequence[str]) -> str:
             "mistake and is the newest one, roll it back; otherwise the table keeps the column. "
         )
     them = "the column" if len(missing) == 1 else "the columns"
-    return f"{''.join(questions)}{cause}Add {them} in the source query, or set {FILL_MISSING_OPTION}=true to write null."
+    cure = f"Add {them} in the source query, or set {FILL_MISSING_OPTION}=true to write null."
+    return f"{''.join(questions)}{cause}{cure}"
 
 
 @dataclass(frozen=True, slots=True)
