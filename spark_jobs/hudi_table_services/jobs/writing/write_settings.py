@@ -159,10 +159,7 @@ def derive_settings(
         merge_mode=merge_mode,
         base_files=options.base_files,
         zoned=zoned,
-        schema_warnings=(
-            *_widened(table, writer_schema),
-            *warn_of_added_columns(table, writer_schema, source),
-        ),
+        schema_warnings=_schema_warnings(table, writer_schema, source),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
@@ -179,6 +176,12 @@ def _writer_schema(
         for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
     )
     return evolve_schema(table, batch, table_version=_version(options, config), fill_missing_with_null=fill)
+
+
+def _schema_warnings(
+    table: StructType | None, writer_schema: StructType, source: SourceSpec | None
+) -> tuple[str, ...]:
+    return (*_widened(table, writer_schema), *warn_of_added_columns(table, writer_schema, source))
 
 
 def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, ...]:

@@ -46,10 +46,10 @@ def _permanent(added: Sequence[tuple[str, Field]]) -> str:
     shown = ", ".join(f"{path!r} ({field.type})" for path, field in added[:_SHOWN_COLUMNS])
     if len(added) > _SHOWN_COLUMNS:
         shown += f" and {len(added) - _SHOWN_COLUMNS} more"
-    noun = "a column" if len(added) == 1 else "columns"
+    noun, them = ("a column", "it") if len(added) == 1 else ("columns", "them")
     return (
-        f"The rows have {noun} that the table did not have: {shown}. The table keeps new columns permanently: later "
-        f"writes also need them, or {NULL_FOR_MISSING_COLUMNS.key}=true, unless this write is rolled back."
+        f"The rows have {noun} that the table does not have: {shown}. The commit adds {them} permanently: "
+        f"later writes also need {them}, or {NULL_FOR_MISSING_COLUMNS.key}=true, unless this write is rolled back."
     )
 
 

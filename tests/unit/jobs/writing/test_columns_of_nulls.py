@@ -1,6 +1,10 @@
 """Advice about Parquet columns that contain only nulls and have no type in the file."""
 
+import logging
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,6 +13,7 @@ import pytest
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.jobs.writing.source_advice import explain_null_columns, null_column_warnings
+from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.jobs.writing.write_opening import open_write
 from hudi_table_services.model.schema import INT, STRING, Field, StructType
 from hudi_table_services.model.table_version import TableVersion
@@ -57,3 +62,35 @@ def test_the_error_about_another_type_in_the_table_says_that_the_file_has_no_typ
     assert error.message.endswith("Column 'gone' contains only nulls and has no type in the file.")
     inner = "SELECT id, city, CAST(gone AS STRING) AS gone FROM source"
     assert error.hint.endswith(f"SELECT id, city, CAST(gone AS DATE) AS gone FROM ({inner})")
+
+
+class StagedError(Exception):
+    """The job began to read rows."""
+
+
+class Frame:
+    """A frame that has columns, and no rows to read."""
+
+    schema = SimpleNamespace(
+        jsonValue=lambda: {
+            "type": "struct",
+            "fields": [
+                {"name": name, "type": kind, "nullable": True, "metadata": {}}
+                for name, kind in (("id", "string"), ("city", "integer"), ("gone", "integer"))
+            ],
+        }
+    )
+
+    def __getattr__(self, name: str) -> Any:
+        raise StagedError(name)
+
+
+def test_the_job_logs_the_warning_before_it_reads_rows(
+    request_of_nulls: UpsertRequest, caplog: pytest.LogCaptureFixture
+) -> None:
+    request = replace(request_of_nulls, table_name="trips", record_key=("id",))
+    spark: Any = SimpleNamespace()
+    frame: Any = Frame()
+    with caplog.at_level(logging.WARNING), pytest.raises(StagedError):
+        upsert(spark, request, frame)
+    assert "The column 'gone' contains only nulls" in caplog.text

@@ -48,7 +48,7 @@ def test_a_warning_names_every_added_column_and_member_once_and_says_that_it_is_
     table = StructType((Field("id", STRING), Field("at", columns("x"))))
     written = StructType((Field("id", STRING), Field("at", columns("x", "y")), Field("to", columns("z"))))
     (warning,) = warn_of_added_columns(table, written, None)
-    assert "columns that the table did not have: 'at.y' (long), 'to' (struct<z:long>)." in warning
+    assert "columns that the table does not have: 'at.y' (long), 'to' (struct<z:long>)." in warning
     assert "permanently" in warning
 
 
