@@ -169,7 +169,8 @@ def collect_results(spark: "SparkSession", frame: "DataFrame", description: str)
     Raises:
         HudiTableServiceError: at least one result is an error of this class. The function raises the first of these
             errors.
-        InvalidDataError: Spark cannot process a value, such as a string that is cast to a number.
+        InvalidDataError: Spark cannot process a value, such as a string that is cast to a number, or the files of the
+            source have different types for a column.
         ExecutionFailedError: the Spark job failed, or a result is the error of a missing file.
     """
     with translated_errors(spark, description):
@@ -204,12 +205,24 @@ def translated_errors(spark: "SparkSession", description: str) -> Iterator[None]
                 "machine, then run the request again.",
             ) from error
         cause = _cause_line(error)
+        if "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in str(error):
+            raise _different_types(cause) from error
         if _DATA_EXCEPTION.search(cause):
             raise InvalidDataError(
                 f"Spark cannot process a value of the rows: {cause}",
                 hint="Correct the value in the source, or the expression in the source query.",
             ) from error
         raise ExecutionFailedError(f"Spark failed in the step: {description}. {cause}") from error
+
+
+def _different_types(cause: str) -> InvalidDataError:
+    """Return the error about Parquet files of one source that store a column as different types."""
+    return InvalidDataError(
+        f"The Parquet files of the source have different types for a column: {cause}",
+        hint="Spark reads all files with the types of one of them. Load files with other types in a separate write, or "
+        "write them again with the same types. An integer column of pandas becomes a column of doubles if values are "
+        "missing; Int64 keeps it an integer.",
+    )
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:

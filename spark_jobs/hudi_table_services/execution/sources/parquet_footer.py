@@ -55,6 +55,7 @@ class ParquetFooter:
         times: names of the columns that contain timestamps.
         metadata: the footer itself.
         range_index: name of the index of a pandas DataFrame that the file does not contain as a column; else empty.
+        untyped_nulls: columns that contain only nulls and have no type (logical type NULL). Spark reads them as int.
     """
 
     uri: str
@@ -63,6 +64,7 @@ class ParquetFooter:
     times: tuple[str, ...]
     metadata: "pq.FileMetaData" = field(repr=False, compare=False)
     range_index: str = field(default="", compare=False)
+    untyped_nulls: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def row_count(self) -> int:
@@ -130,6 +132,7 @@ def read_parquet_footer(file: SourceFile) -> ParquetFooter:
         times=tuple(column.name for column in kept if pa.types.is_timestamp(column.type)),
         metadata=metadata,
         range_index=_range_index(schema),
+        untyped_nulls=tuple(column.name for column in kept if pa.types.is_null(column.type)),
     )
 
 

@@ -1,24 +1,104 @@
-"""Advice about columns that Spark reads as strings: numbers in CSV files, and dates and times in JSON files."""
+"""Advice about columns to which Spark gives another type than the user means.
 
+Such columns are strings with numbers in CSV files, strings with times in JSON files, and columns of nulls without a
+type in Parquet files.
+"""
+
+import logging
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
-from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
+from hudi_table_services.execution.sources.parquet_footer import read_parquet_footer
 from hudi_table_services.execution.sources.text_values import count_unread_texts, first_texts
-from hudi_table_services.hudi_format.avro_schema import from_avro_json
-from hudi_table_services.model.schema import STRING, StructType
-from hudi_table_services.planning.table.source_casts import cast_query, sql_name
+from hudi_table_services.hudi_format.avro_schema import from_avro_json, from_optional_avro_json
+from hudi_table_services.model.schema import INT, STRING, DecimalType, PrimitiveType, StructType
+from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, rows_of, sql_name
 from hudi_table_services.planning.table.source_columns import (
     infers_types,
     misread_columns,
     with_advice_on_types,
 )
 from hudi_table_services.planning.table.time_texts import types_of_times, warn_of_time_texts
+from hudi_table_services.storage.source_files import first_source_files
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+_LOG = logging.getLogger(__name__)
+_EXAMPLE = "TIMESTAMP"
+
+
+def null_column_warnings(
+    request: UpsertRequest, batch: StructType, table_schema_json: str | None
+) -> tuple[str, ...]:
+    """Return a warning if the write adds columns that contain only nulls and have no type in the first Parquet file."""
+    table = from_optional_avro_json(table_schema_json)
+    stored = table.names if table is not None else ()
+    added = [field.name for field in batch.fields if field.type == INT and field.name not in stored]
+    if request.operation.lower().startswith("delete") or not (names := _untyped_nulls(request, added)):
+        return ()
+    query = cast_query(batch.names, dict.fromkeys(names, _EXAMPLE), rows=rows_of(request.source))
+    one = len(names) == 1
+    return (
+        f"The {'column' if one else 'columns'} {', '.join(map(repr, names))} {_only_nulls(one)}; the table stores "
+        f"{'it' if one else 'them'} as int, which a later write can change only to a wider number or to text. Give "
+        f"{'its type' if one else 'their types'} in the source query (--source-sql), for example: {query}",
+    )
+
+
+def explain_null_columns(
+    refusal: InvalidRequestError, request: UpsertRequest, batch: StructType, storage: Storage
+) -> InvalidRequestError:
+    """Return the refusal with a query, if a column contains only nulls and has no type in the first Parquet file.
+
+    Returns:
+        A new error, or the refusal itself if it is not about such a column.
+    """
+    table = from_optional_avro_json(load_snapshot(storage, ()).schema_json)
+    if table is None:
+        return refusal
+    given = [field.name for field in batch.fields if field.type == INT and table.find(field.name)]
+    types = {name: table.field(name).type for name in _untyped_nulls(request, given)}
+    casts = {
+        name: sql_name(kind).upper()
+        for name, kind in types.items()
+        if isinstance(kind, PrimitiveType | DecimalType) and not can_be_cast(kind, INT)
+    }
+    named = next((name for name in casts if f"Column {name!r} " in refusal.message), None)
+    if named is None:
+        return refusal
+    # Spark casts strings to every simple type, but integers for example not to dates.
+    texts = cast_query(batch.names, dict.fromkeys(casts, "STRING"), rows=rows_of(request.source))
+    query = cast_query(batch.names, casts, rows=f"({texts})")
+    return InvalidRequestError(
+        f"{refusal.message} Column {named!r} {_only_nulls(True)}.",
+        hint=f"Give this source query (--source-sql): {query}",
+    )
+
+
+def _only_nulls(one: bool) -> str:
+    return (
+        "contains only nulls and has no type in the file"
+        if one
+        else "contain only nulls and have no type in the file"
+    )
+
+
+def _untyped_nulls(request: UpsertRequest, names: Sequence[str]) -> list[str]:
+    """Return those of the names that are columns without a type in the first file of a Parquet source."""
+    source = request.source
+    if source is None or source.format.lower() != "parquet" or not source.path or not names:
+        return []
+    try:
+        footer = read_parquet_footer(first_source_files(source.path, request.storage_options)[0])
+    except (HudiTableServiceError, OSError) as error:
+        _LOG.debug("The footer of the first source file was not read: %s", error)
+        return []
+    return [name for name in names if name in footer.untyped_nulls]
 
 
 def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: StructType) -> tuple[str, ...]:

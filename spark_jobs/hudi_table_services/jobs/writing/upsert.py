@@ -54,7 +54,12 @@ from hudi_table_services.jobs.writing.partition_advice import partition_warnings
 from hudi_table_services.jobs.writing.pending_clusterings import preview_release, release_file_groups
 from hudi_table_services.jobs.writing.reporting import Report
 from hudi_table_services.jobs.writing.searched_files import searched_files
-from hudi_table_services.jobs.writing.source_advice import explain_text_columns, text_column_warnings
+from hudi_table_services.jobs.writing.source_advice import (
+    explain_null_columns,
+    explain_text_columns,
+    null_column_warnings,
+    text_column_warnings,
+)
 from hudi_table_services.jobs.writing.table_access import delete_leftovers, open_table, staging_area
 from hudi_table_services.jobs.writing.write_opening import open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
@@ -235,7 +240,9 @@ class _UpsertJob:
         except InvalidRequestError as refusal:
             if config is None or source is None:
                 raise
-            raise explain_text_columns(refusal, source, given, self._storage) from refusal
+            explained = explain_null_columns(refusal, self._request, batch, self._storage)
+            raise explain_text_columns(explained, source, given, self._storage) from refusal
+        self._report.warn(*null_column_warnings(self._request, batch, self._schema_json))
         if config is not None:
             check_ordering_columns(config, self._schema_json, settings)
         elif source is not None:

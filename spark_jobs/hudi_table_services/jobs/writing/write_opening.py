@@ -4,11 +4,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from hudi_table_services.contract.writing import SourceSpec
-from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.jobs.writing.write_settings import WriteSettings, derive_settings, merge_settings
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
-from hudi_table_services.model.schema import STRING, StructType
+from hudi_table_services.model.schema import StructType
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
@@ -18,9 +17,11 @@ from hudi_table_services.planning.table.key_generator import (
     key_generator_config,
     partition_columns_of_times,
 )
-from hudi_table_services.planning.table.source_columns import infers_types, require_columns
+from hudi_table_services.planning.table.source_casts import refuse_repeated_columns
+from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.time_partition_type import (
     gives_timestamp_type,
+    refuse_untimed_column,
     stores_timestamp_type,
     with_timestamp_type,
 )
@@ -51,9 +52,11 @@ def open_write(
         UnsupportedTableError: the table has a key generator or merger that this release does not support.
         CorruptTableError, StorageError: the table cannot be read.
     """
+    refuse_repeated_columns(batch, source)
+    _require_time_columns(storage, options, config, batch.names, source)
+    _refuse_untimed_columns(options, config, batch, source, untyped)
     schema_json = load_snapshot(storage, ()).schema_json if config else None
     if not untyped:
-        _refuse_text_times(options, config, batch, source)
         key_generator = _key_generator(storage, options, config, batch)
         return derive_settings(options, config, schema_json, key_generator, batch, source), schema_json
     times = {name.split(".")[0] for name in partition_columns_of_times(config, options.hoodie_options)}
@@ -70,7 +73,7 @@ def check_column_names(
     options: WriteOptions,
     config: TableConfig | None,
     names: Sequence[str],
-    source: SourceSpec,
+    source: SourceSpec | None,
 ) -> KeyGeneratorConfig:
     """Refuse a source whose columns lack a record key, partition or ordering field; return the key generator.
 
@@ -83,25 +86,35 @@ def check_column_names(
     return key_generator
 
 
-def _refuse_text_times(
-    options: WriteOptions, config: TableConfig | None, batch: StructType, source: SourceSpec | None
+def _require_time_columns(
+    storage: Storage,
+    options: WriteOptions,
+    config: TableConfig | None,
+    names: Sequence[str],
+    source: SourceSpec | None,
 ) -> None:
-    """Refuse to partition rows of CSV files by a unit of time if Spark reads the column as text."""
-    is_csv = source is not None and source.format.lower() == "csv" and source.sql is None
-    if not is_csv or source is None or infers_types(source):
+    """Refuse rows without a partition column of times. Without this check, errors would be about the column's type."""
+    if options.operation is WriteOperation.DELETE_PARTITION:
         return
+    times = partition_columns_of_times(config, options.hoodie_options)
+    if any(name.split(".")[0] not in names for name in times):
+        check_column_names(storage, options, config, names, source)
+
+
+def _refuse_untimed_columns(
+    options: WriteOptions,
+    config: TableConfig | None,
+    batch: StructType,
+    source: SourceSpec | None,
+    untyped: Collection[str],
+) -> None:
+    """Refuse a unit of time of strings or numbers if neither the table nor the request gives their meaning."""
     if stores_timestamp_type(config) or gives_timestamp_type(options.hoodie_options):
         return
     for name in partition_columns_of_times(config, options.hoodie_options):
         column = batch.find(name)
-        if column is not None and column.type == STRING:
-            raise InvalidRequestError(
-                f"The table is to be partitioned by a unit of time of the column {name!r}, but column {name!r} was "
-                "read as text.",
-                hint="Set --source-option inferSchema=true. If the column is text even then, give a source query "
-                f"(--source-sql) that contains CAST({name} AS TIMESTAMP) AS {name}. If the column contains no times, "
-                "leave out its unit, such as :day.",
-            )
+        if column is not None and name not in untyped:
+            refuse_untimed_column(column, batch.names, source)
 
 
 def _key_generator(

@@ -21,6 +21,7 @@ from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import WriteOptions
+from hudi_table_services.planning.table.added_columns import warn_of_added_columns
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
     RECONCILE_OPTION,
@@ -50,7 +51,7 @@ class WriteSettings:
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
         base_files: options of the written files; `parquet` and `bloom` derive from them.
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
-        widened: a sentence for each column of the table that gets another type.
+        schema_warnings: sentences about columns of the table that get another type, and about added columns.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
             are times in UTC.
     """
@@ -65,7 +66,7 @@ class WriteSettings:
     base_files: BaseFileOptions
     zoned: ZonedColumns
     uses_session_zone: bool
-    widened: tuple[str, ...] = ()
+    schema_warnings: tuple[str, ...] = ()
 
     @property
     def parquet(self) -> "ParquetFormat":
@@ -83,15 +84,15 @@ class WriteSettings:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence about each change that the request did not choose: types of columns, and time zones."""
+        """A sentence about each change that the request did not choose: columns, their types, and time zones."""
         paths, verb = self.zoned.paths, "stored"
         if self.operation is WriteOperation.DELETE:
             keys = _key_columns(self.key_generator)
             paths, verb = tuple(path for path in paths if path.split(".")[0] in keys), "read"
         if not paths or self.zoned.is_chosen:
-            return self.widened
+            return self.schema_warnings
         return (
-            *self.widened,
+            *self.schema_warnings,
             f"Timestamps without time zone are {verb} as times in UTC: {', '.join(paths)}. To choose, set "
             "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
         )
@@ -158,7 +159,7 @@ def derive_settings(
         merge_mode=merge_mode,
         base_files=options.base_files,
         zoned=zoned,
-        widened=_widened(table, writer_schema),
+        schema_warnings=_schema_warnings(table, writer_schema, source),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
@@ -175,6 +176,12 @@ def _writer_schema(
         for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
     )
     return evolve_schema(table, batch, table_version=_version(options, config), fill_missing_with_null=fill)
+
+
+def _schema_warnings(
+    table: StructType | None, writer_schema: StructType, source: SourceSpec | None
+) -> tuple[str, ...]:
+    return (*_widened(table, writer_schema), *warn_of_added_columns(table, writer_schema, source))
 
 
 def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, ...]:

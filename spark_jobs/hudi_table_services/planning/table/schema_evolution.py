@@ -7,6 +7,8 @@ as strings, because the strings depend on the Java version. Third, wider numbers
 Spark then cannot read the files that were not rewritten.
 """
 
+import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudi_table_services.errors import InvalidRequestError
@@ -31,6 +33,7 @@ from hudi_table_services.options.keys.writing import (
     RECONCILE_SCHEMA,
     TABLE_VERSION,
 )
+from hudi_table_services.planning.table.added_columns import is_pandas_index
 from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, sql_name
 
 FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
@@ -94,6 +97,54 @@ def _differs_in_case(path: str, name: str) -> InvalidRequestError:
     )
 
 
+def _refuse_missing(table: StructType, incoming: StructType, parent: str) -> None:
+    """Refuse rows that lack columns of the table, or members of a struct at the path `parent`.
+
+    Names that differ only in case are not missing: another error names them.
+    """
+    missing = [
+        field
+        for field in table.fields
+        if incoming.find(field.name) is None and _similar(field.name, incoming) is None
+    ]
+    if not missing:
+        return
+    new = [field.name for field in incoming.fields if table.find(field.name) is None]
+    named = ", ".join(f"{_path(parent, field.name)!r} ({field.type})" for field in missing)
+    first = missing[0]
+    raise InvalidRequestError(
+        f"The rows have no column {_path(parent, first.name)!r}, which the table has ({first.type})."
+        if len(missing) == 1
+        else f"The rows lack {len(missing)} columns that the table has: {named}.",
+        hint=_advice_on_missing([field.name for field in missing], new),
+    )
+
+
+def _advice_on_missing(missing: Sequence[str], new: Sequence[str]) -> str:
+    """Return advice about columns that the rows lack.
+
+    Args:
+        new: names of the columns of the rows that the table does not have.
+    """
+    by_lower_case = {name.lower(): name for name in new}
+    questions = []
+    for name in missing:
+        close = difflib.get_close_matches(name.lower(), by_lower_case, n=1)
+        if close:
+            found = by_lower_case.pop(close[0])
+            questions.append(f"Did you mean {found!r}? If so, write {found} AS {name} in the source query. ")
+    indexes = [name for name in missing if is_pandas_index(name)]
+    cause = ""
+    if indexes:
+        cause = (
+            f"An earlier write added {indexes[0]!r}, which is the index of a pandas DataFrame. If this write was a "
+            "mistake and is the newest one, roll it back; otherwise the table keeps the column. "
+        )
+    them = "the column" if len(missing) == 1 else "the columns"
+    cure = f"Add {them} in the source query, or set {FILL_MISSING_OPTION}=true to write null."
+    return f"{''.join(questions)}{cause}{cure}"
+
+
 @dataclass(frozen=True, slots=True)
 class _Merger:
     version: TableVersion
@@ -101,6 +152,8 @@ class _Merger:
     source_names: tuple[str, ...]
 
     def struct(self, table: StructType, incoming: StructType, path: str) -> StructType:
+        if not self.fill:
+            _refuse_missing(table, incoming, path)
         kept = [self._kept(field, incoming, path) for field in table.fields]
         added = [
             self._added(field, table, path) for field in incoming.fields if table.find(field.name) is None
@@ -116,11 +169,6 @@ class _Merger:
         similar = _similar(field.name, incoming)
         if similar is not None:
             raise _differs_in_case(path, similar.name)
-        if not self.fill:
-            raise InvalidRequestError(
-                f"The rows have no column {path!r}, which the table has ({field.type}).",
-                hint=f"Add the column in the source query, or set {FILL_MISSING_OPTION}=true to write null.",
-            )
         return Field(field.name, field.type, True, field.doc)
 
     def _added(self, field: Field, table: StructType, parent: str) -> Field:

@@ -71,6 +71,8 @@ _READER_FLAGS: Mapping[str, frozenset[str]] = {
     "parquet": _FILE_FLAGS | {"mergeschema"},
 }
 """Maps formats to options, in lower case, for which Spark's reader accepts only ``true`` and ``false``, in any case."""
+_VALUE = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?|\d{4}-\d\d-\d\d([T ].*)?")
+"""Matches numbers, dates and times."""
 _SEPARATORS = {";": ";", "\t": "\\t", "|": "|"}
 """Maps separators of CSV files to their names in Spark's option ``sep``."""
 _CLOSE = 0.8
@@ -233,7 +235,9 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
             "first line of each file contains the names, set the source option header=true. If the files have no "
             f"header, {_query_with_names(missing, source)}."
         )
-    if source is not None and _has_values_as_names(source, names):
+    by_lower_case = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(missing.lower(), by_lower_case, n=1)
+    if source is not None and not close and _has_values_as_names(source, names):
         return (
             f"{found} These names look like values. If the files have no header, remove the source option header=true, "
             f"and {_query_with_names(missing, source)}."
@@ -243,10 +247,8 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
             "No line of the source is a JSON document. If the files are CSV files, set --source-format=csv. If a "
             "document extends over several lines, set the source option multiLine=true."
         )
-    by_lower_case = {name.lower(): name for name in names}
     if missing.lower() in by_lower_case:
         return f"The source has {by_lower_case[missing.lower()]!r}; only the case differs."
-    close = difflib.get_close_matches(missing.lower(), by_lower_case, n=1)
     return f"Did you mean {by_lower_case[close[0]]!r}? {found}" if close else found
 
 
@@ -293,6 +295,7 @@ def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:
 
 
 def _has_values_as_names(source: SourceSpec, names: Sequence[str]) -> bool:
-    """Whether at least half of the names of a CSV source begin like numbers or dates."""
+    """Whether some names of a CSV source are numbers or dates, or at least half of the names begin like these."""
     numbers = sum(1 for name in names if name.lstrip("+-")[:1].isdigit())
-    return source.format.lower() == "csv" and numbers * 2 >= max(len(names), 1)
+    has_values = any(_VALUE.fullmatch(name) for name in names) or numbers * 2 >= max(len(names), 1)
+    return source.format.lower() == "csv" and has_values

@@ -1,10 +1,20 @@
 """Choose how Hudi's time-based key generator reads the partition column, and check that the choice fits the column."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.key_generator import KeyGeneratorConfig, PartitionFieldType
-from hudi_table_services.model.schema import DATE, TIMESTAMP, TIMESTAMP_NTZ, DataType, StructType, walk_fields
+from hudi_table_services.model.schema import (
+    DATE,
+    STRING,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    Field,
+    StructType,
+    walk_fields,
+)
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.options.keys.key_generation import (
     TIMEBASED_INPUT_DATEFORMAT,
@@ -12,6 +22,8 @@ from hudi_table_services.options.keys.key_generation import (
     TIMEBASED_TIMESTAMP_TYPE,
 )
 from hudi_table_services.planning.table.key_generator import partition_columns_of_times
+from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, rows_of
+from hudi_table_services.planning.table.source_columns import infers_types
 
 _TYPE_KEYS = (TIMEBASED_TIMESTAMP_TYPE.key, *TIMEBASED_TIMESTAMP_TYPE.aliases)
 
@@ -42,6 +54,39 @@ def with_timestamp_type(
         options[TIMEBASED_TIMESTAMP_TYPE.key] = "SCALAR"
         options[TIMEBASED_TIMESTAMP_SCALAR_TIME_UNIT.key] = "DAYS"
     return options
+
+
+def refuse_untimed_column(column: Field, names: Sequence[str], source: SourceSpec | None) -> None:
+    """Refuse a partition column of strings or numbers that the table is to be partitioned by a unit of time of.
+
+    Args:
+        column: the column, as the rows have it. The function accepts times, and types that cannot be cast to times.
+        names: names of all columns of the rows.
+        source: source of the rows; None if the caller passed a DataFrame.
+
+    Raises:
+        InvalidRequestError: the hint contains a complete query that converts the column to times.
+    """
+    if not can_be_cast(column.type, STRING):
+        return
+    name = column.name
+    what = f"The table is to be partitioned by a unit of time of the column {name!r}, but"
+    query = cast_query(names, {name: "TIMESTAMP"}, rows=rows_of(source))
+    is_csv = source is not None and source.format.lower() == "csv" and source.sql is None
+    if is_csv and source is not None and not infers_types(source):
+        raise InvalidRequestError(
+            f"{what} column {name!r} was read as text.",
+            hint="Set --source-option inferSchema=true. If the column is text even then, give this source query "
+            f"(--source-sql): {query}. If the column contains no times, leave out its unit, such as :day.",
+        )
+    seconds = "" if column.type == STRING else ", which reads numbers as seconds"
+    raise InvalidRequestError(
+        f"{what} this column is {column.type}, and {TIMEBASED_TIMESTAMP_TYPE} does not give the meaning of its values.",
+        hint=f"If the column contains no times, leave out its unit, such as :day. Otherwise give this source query "
+        f"(--source-sql){seconds}: {query}. Or set {TIMEBASED_TIMESTAMP_TYPE} to the meaning of the values: "
+        "UNIX_TIMESTAMP (seconds), EPOCHMILLISECONDS, EPOCHMICROSECONDS, or DATE_STRING with "
+        f"{TIMEBASED_INPUT_DATEFORMAT}, such as yyyy-MM-dd'T'HH:mm:ss.",
+    )
 
 
 def check_time_partitions(

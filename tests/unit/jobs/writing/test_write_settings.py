@@ -19,10 +19,10 @@ SCHEMA = """{"type": "record", "name": "trips", "fields": [
     {"name": "n", "type": ["null", "long"], "default": null}]}"""
 
 
-def settings_for(folder: Path, incoming: DataType) -> WriteSettings:
+def settings_for(folder: Path, incoming: DataType, *added: Field) -> WriteSettings:
     table = SmallTable(LocalStorage(str(folder / "t")), TableVersion.V9)
     table.commit(schema=SCHEMA)
-    batch = StructType((Field("id", STRING, False), Field("city", STRING), Field("n", incoming)))
+    batch = StructType((Field("id", STRING, False), Field("city", STRING), Field("n", incoming), *added))
     options = resolve_options(UpsertRequest(base_path=str(folder / "t")))
     return open_write(table.storage, options, table.config, batch)[0]
 
@@ -40,3 +40,10 @@ def test_the_warning_about_a_column_that_gets_another_type_says_that_the_change_
 @pytest.mark.parametrize("incoming", [LONG, INT])
 def test_there_is_no_warning_if_the_column_keeps_its_type(tmp_path: Path, incoming: DataType) -> None:
     assert settings_for(tmp_path, incoming).warnings == ()
+
+
+def test_the_warnings_of_a_write_name_the_columns_that_it_adds(tmp_path: Path) -> None:
+    added = Field("__index_level_0__", LONG)
+    index, permanent = settings_for(tmp_path, LONG, added).warnings
+    assert "to_parquet(path, index=False)" in index
+    assert "'__index_level_0__' (long)" in permanent

@@ -164,3 +164,19 @@ def test_a_csv_column_of_times_without_inferred_types_gets_the_option_first(tmp_
     assert "column 'at' was read as text. Set --source-option inferSchema=true." in message
     inferring = replace(source, options={**source.options, "inferSchema": "true"})
     assert check_write(request(tmp_path, inferring, partition_by=("at:day",))).warnings == ()
+
+
+def test_a_header_of_some_numbers_and_times_looks_like_values(tmp_path: Path) -> None:
+    first = "o-00000,2026-03-01 08:00:00,DE,open,x,12.50"
+    message = refusal(request(tmp_path, csv(tmp_path / "a.csv", f"{first}\n{first}\n", header="true")))
+    assert (
+        "These names look like values. If the files have no header, remove the source option header=true"
+        in message
+    )
+    assert "SELECT _c0 AS id, … FROM source" in message
+
+
+def test_a_header_with_years_and_a_similar_name_does_not_look_like_values(tmp_path: Path) -> None:
+    message = refusal(request(tmp_path, csv(tmp_path / "a.csv", "idd,2024,2025\n1,2,3\n", header="true")))
+    assert "Did you mean 'idd'?" in message
+    assert "look like values" not in message

@@ -108,3 +108,28 @@ def test_the_time_type_in_the_request_makes_json_strings_usable_as_times(tmp_pat
             tmp_path, SourceSpec(path=str(path), format="json"), partition_by=("at:day",), options=options
         )
     )
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "json"])
+def test_a_missing_partition_column_of_times_is_missing_in_every_format(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"rows.{suffix}"
+    if suffix == "parquet":
+        pq.write_table(pa.table({"id": [1], "created_at": [AT]}), path)
+    else:
+        text = "id,created_at\n1,x\n" if suffix == "csv" else '{"id": 1, "created_at": "x"}\n'
+        path.write_text(text)
+    options = {"header": "true"} if suffix == "csv" else {}
+    source = SourceSpec(path=str(path), format=suffix, options=options)
+    message = refusal(request(tmp_path, source, partition_by=("created:day",)))
+    assert f"The source '{path}' has no column 'created', which is the partition field." in message
+    assert "Did you mean 'created_at'?" in message
+
+
+@pytest.mark.parametrize(("value", "note"), [(1, ", which reads numbers as seconds"), ("2026-01-02", "")])
+def test_the_error_about_a_column_without_times_contains_the_complete_query(
+    tmp_path: Path, value: object, note: str
+) -> None:
+    pq.write_table(pa.table({"id": [1], "at": [value], "city": ["x"]}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=("at:day",)))
+    assert "hoodie.keygen.timebased.timestamp.type does not give the meaning of its values" in message
+    assert f"(--source-sql){note}: SELECT id, CAST(at AS TIMESTAMP) AS at, city FROM source." in message
