@@ -1,13 +1,28 @@
 """The requests that a commit sends to the metadata table in its critical section."""
 
+from typing import Any
+
 import pytest
 
+from hudi_table_services.commits.metadata_table import maintenance
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.storage import Storage
 from support.listing.counting_storage import CountingStorage
-from support.metadata_table.maintained_tables import A, Write, access, compacting, copied, maintained, ticking
+from support.metadata_table.maintained_tables import (
+    A,
+    Write,
+    access,
+    compacting,
+    copied,
+    files_in,
+    listed_files,
+    listing,
+    maintained,
+    ticking,
+    visible_files,
+)
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 
@@ -48,6 +63,39 @@ def test_a_service_that_is_due_runs_after_the_completion(version: TableVersion) 
     counting = written(copied(maintained(version)), ticking(1), every=2)
     assert counting.below_metadata_table() > 0
     assert len(compactions(counting.inner)) == 1
+
+
+@VERSIONS
+def test_a_change_that_a_dead_attempt_has_written_is_written_again_after_its_files_were_removed(
+    version: TableVersion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_once = maintenance.write_change
+
+    def write_twice(*given: Any) -> Any:
+        assert write_once(*given) is not None
+        return write_once(*given)
+
+    storage, clock = copied(maintained(version)), ticking(1)
+    monkeypatch.setattr(maintenance, "write_change", write_twice)
+    Write((A,), "w3", 3)(storage, clock)
+    monkeypatch.setattr(maintenance, "write_change", write_once)
+    Write((A,), "w4", 4)(storage, clock)
+    assert files_in(listed_files(listing(storage))) == files_in(visible_files(storage))
+
+
+@VERSIONS
+def test_a_commit_lists_the_partition_files_once_under_the_lock(version: TableVersion) -> None:
+    counting = CountingStorage(copied(maintained(version)))
+    begin = counting.inner.create
+
+    def create(path: str, data: bytes) -> None:
+        if path == ".hoodie/lock":
+            counting.requests.clear()
+        begin(path, data)
+
+    counting.create = create
+    Write((A,), "w3", 3)(counting, ticking(1))
+    assert counting.requests[".hoodie/metadata/files/"] == 1
 
 
 def compactions(storage: Storage) -> tuple[Instant, ...]:

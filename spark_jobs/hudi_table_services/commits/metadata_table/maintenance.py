@@ -114,7 +114,9 @@ def write_change(
         config = read_table_config(table.storage)
         finish_services(replace(table, config=config), lock)
         metadata = _opened(table, config)
-    listed = {FILES: require_current(metadata, ignore={pending.requested_time})}
+    files = require_current(metadata, ignore={pending.requested_time})
+    # `_is_missing` removes the files of an earlier delta commit, so the listing is then no longer right.
+    listed = {FILES: files} if find_delta_commit(metadata, pending.requested_time) is None else {}
     is_late = False
     if _is_missing(metadata, pending, change):
         indexed = replace(
