@@ -12,6 +12,7 @@ from hudi_table_services.errors import (
     ObjectExistsError,
     ObjectNotFoundError,
     StorageError,
+    StoragePermissionError,
     TableExistsError,
     TableNotFoundError,
 )
@@ -80,6 +81,18 @@ def refuse_file(storage: Storage) -> None:
         raise InvalidRequestError(
             f"The base path {storage.base_path} {place}; a table is a folder.",
             hint="Give the folder of the table as the base path.",
+        )
+
+
+def refuse_unwritable(storage: Storage) -> None:
+    """Raise StoragePermissionError if the folder of a new table cannot be created on a local file system."""
+    folder, above = storage.refused_folder() if isinstance(storage, LocalStorage) else ("", "")
+    if folder:
+        what = "create files in" if folder == above else "create"
+        raise StoragePermissionError(
+            f"This process cannot {what} the folder {folder}: it has no write access to {above}.",
+            path=folder,
+            hint=f"Give the job's user write access to {above}, or correct the base path.",
         )
 
 
