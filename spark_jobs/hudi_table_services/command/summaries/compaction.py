@@ -34,8 +34,8 @@ def _facts(report: CompactionReport, result: JobResult) -> Sequence[tuple[str, s
         ("Plans" if len(plans) > 1 else "Plan", "; ".join(plans)),
         ("Log files", _logs(report.before, report.after)),
         ("Expected", f"{human_time(sum(seconds))} of tasks" if seconds else ""),
-        # If the trigger prevents the compaction, the reason of the result is the same text.
-        ("Trigger", "" if report.trigger == result.reason else report.trigger),
+        # If the trigger prevents the compaction, the reason of the result begins with the same text.
+        ("Trigger", "" if result.reason.startswith(report.trigger) else report.trigger),
         ("Left out", counted(count_of_entries(report.skipped), "file slice", ",") if report.skipped else ""),
     )
 
