@@ -165,8 +165,14 @@ def test_files_that_cannot_be_deleted_are_reported_and_deleted_by_a_later_clean(
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ("locked/lake/t", "cannot create the folder {place}/locked/lake: it has no write access to {place}/locked."),
-        ("locked", "cannot create files in the folder {place}/locked: it has no write access to {place}/locked."),
+        (
+            "locked/lake/t",
+            "cannot create the folder {place}/locked/lake: it has no write access to {place}/locked.",
+        ),
+        (
+            "locked",
+            "cannot create files in the folder {place}/locked: it has no write access to {place}/locked.",
+        ),
         ("open/lake/t", ""),
     ],
 )

@@ -57,4 +57,6 @@ def test_every_reader_of_a_folder_of_tables_names_the_tables(
 ) -> None:
     with pytest.raises(HudiTableServiceError) as raised:
         read(LocalStorage(str(lake)))
-    assert raised.value.hint == f"{lake} contains these tables: flights, trips. Give the base path of one table."
+    assert (
+        raised.value.hint == f"{lake} contains these tables: flights, trips. Give the base path of one table."
+    )

@@ -10,7 +10,13 @@ from hudi_table_services.contract.compaction.compaction import (
 )
 from hudi_table_services.contract.report import Section
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.text import NOT_PARTITIONED, count_of_entries, counted, human_bytes, human_time
+from hudi_table_services.contract.text import (
+    NOT_PARTITIONED,
+    count_of_entries,
+    counted,
+    human_bytes,
+    human_time,
+)
 
 SHOWN_PARTITIONS = 30
 SHOWN_SKIPPED = 20

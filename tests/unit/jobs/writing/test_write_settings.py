@@ -7,6 +7,8 @@ from types import MappingProxyType
 import pytest
 
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.jobs.writing.table_access import check_table
 from hudi_table_services.jobs.writing.write_opening import open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.schema import (
@@ -23,7 +25,9 @@ from hudi_table_services.model.schema import (
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.storage.stores.local import LocalStorage
-from support.small_tables import SmallTable
+from hudi_table_services.storage.table_store import create_table
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, table_properties
 
 SCHEMA = """{"type": "record", "name": "trips", "fields": [
     {"name": "id", "type": "string"},
@@ -97,3 +101,12 @@ def test_there_is_no_warning_about_readers_if_the_request_chooses_how_to_store_t
 def test_a_table_of_version_6_stores_times_that_hudi_rs_reads(tmp_path: Path) -> None:
     (warning,) = new_table_warnings(tmp_path)
     assert "stored as times in UTC" in warning
+
+
+@pytest.mark.parametrize("key", ["hoodie.table.type", "hoodie.datasource.write.table.type"])
+def test_the_error_about_another_table_type_names_the_key_of_the_request(tmp_path: Path, key: str) -> None:
+    config = create_table(LocalStorage(str(tmp_path / "t")), table_properties(TableVersion.V9), FixedClock())
+    request = UpsertRequest(base_path=str(tmp_path / "t"), options={key: "MERGE_ON_READ"})
+    with pytest.raises(InvalidRequestError, match=f"the request sets {key}=MERGE_ON_READ") as refused:
+        check_table(request, resolve_options(request), config)
+    assert refused.value.hint.startswith(f"Remove {key},")
