@@ -30,7 +30,7 @@ def partition_options(partition_by: Sequence[str], key_column_count: int) -> dic
         key_column_count: number of columns of the record key. Hudi's TIMESTAMP key generator allows only one.
 
     Raises:
-        InvalidRequestError: a unit is not known, a column has several units, or the columns have different units of time.
+        InvalidRequestError: a unit is not known, or columns have different or several units of time.
     """
     _refuse_two_units(partition_by)
     split = [
