@@ -47,7 +47,7 @@ from hudi_table_services.planning.table.time_partition_type import gives_timesta
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
-from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.factory import open_storage, refuse_single_slash
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config, refuse_unwritable
 from hudi_table_services.storage.timeline_store import TimelineStore
@@ -119,6 +119,7 @@ def _check(
         refuse_incomplete_request(storage, request, options)
         if source_is_local and not request.dry_run:
             refuse_unwritable(storage)
+    refuse_single_slash(request.source.path)
     refuse_misspelled(request.source)
     refuse_invalid_flags(request.source)
     refuse_query_without_view(request.source)
