@@ -62,7 +62,7 @@ def incremental_window(storage: "Storage", config: "TableConfig", after: str) ->
     from hudi_table_services.tables.reading.changed_slices import end_before_holes
 
     if after.strip("0"):
-        check_instants((after,))
+        _check_position(after)
     store = TimelineStore(storage, config, SystemClock())
     snapshot = TableSnapshot(config=config, timeline=store.load())
     _refuse_archived(storage, snapshot, Window(after=after))
@@ -77,6 +77,16 @@ def incremental_window(storage: "Storage", config: "TableConfig", after: str) ->
         count=len(ended),
         instants=tuple(describe(store, i) for i in ended[-DESCRIBED_INSTANTS:]),
     )
+
+
+def _check_position(after: str) -> None:
+    try:
+        check_instants((after,))
+    except InvalidRequestError as error:
+        raise InvalidRequestError(
+            error.message,
+            hint=f"Give `until` of an earlier window, or convert a date and time: hook.instant_time_of({after!r}).",
+        ) from None
 
 
 def change_positions(hook: "HudiHook") -> "tuple[ChainPosition, ...]":

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.request import refuse_text_for_lists
+from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import InvalidRequestError, ObjectNotFoundError
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
@@ -77,7 +78,8 @@ def _require_known(what: str, given: Sequence[str], known: Sequence[str]) -> Non
     for name in given:
         if name not in known:
             raise InvalidRequestError(
-                f"There is no {what} {name!r}.", hint=f"Valid names: {', '.join(known)}."
+                f"There is no {what} {name!r}.",
+                hint=f"{did_you_mean(name, known)} Valid names: {', '.join(known)}.".strip(),
             )
 
 
@@ -221,8 +223,11 @@ def _seen(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:
     )
 
 
-def parse_moment(text: str) -> datetime | str:
+def parse_moment(text: str, name: str = "moment") -> datetime | str:
     """Parse an instant time or an ISO date and time.
+
+    Args:
+        name: argument that contains the string, for the error.
 
     Returns:
         The string itself if it is an instant time, else a datetime. If the string contains no time zone, the datetime
@@ -238,6 +243,6 @@ def parse_moment(text: str) -> datetime | str:
         moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
     except ValueError:
         raise InvalidRequestError(
-            f"after={text!r} is neither an instant time (20130101120000000) nor an ISO date and time."
+            f"{name}={text!r} is neither an instant time (20130101120000000) nor an ISO date and time."
         ) from None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)

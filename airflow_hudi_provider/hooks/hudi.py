@@ -255,12 +255,12 @@ class HudiHook(BaseHook):
         A commit that is still running will be in a later window.
 
         Args:
-            after: ``until`` of the previous window. If empty, the window starts with the first active commit.
+            after: ``until`` of the previous window; `instant_time_of` converts a date and time. If empty, the window
+                starts with the first active commit.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: commits after the position `after` were archived, so the rows that they wrote cannot be
-                distinguished from older rows.
+            InvalidRequestError: `after` is not an instant time, or commits after `after` were archived.
         """
         from airflow_hudi_provider.incremental import incremental_window
 

@@ -45,9 +45,19 @@ def failures_shown(task: "HudiJobOperator", context: "Context") -> Iterator[None
     try:
         yield
     except HudiTableServiceError as error:
-        raise _shown(task, task_error(error), context) from None
+        raise _shown(task, task_error(_naming_tables(task, error)), context) from None
     except _OUR_ERRORS as error:
         raise _shown(task, error, context) from None
+
+
+def _naming_tables(task: "HudiJobOperator", error: HudiTableServiceError) -> HudiTableServiceError:
+    """If the base path contains no table, add the names of tables near this path, as the commands do."""
+    run = task.begun_run
+    if run is None or not isinstance(error, TableNotFoundError):
+        return error
+    from hudi_table_services.storage.nearby_tables import with_nearby_tables
+
+    return with_nearby_tables(error, run.location.base_path, run.location.storage_options)
 
 
 def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> TaskError:

@@ -5,6 +5,7 @@ from typing import Any
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
+from hudi_table_services.contract.text import count_of_entries
 
 SHOWN_PLANS = 50
 _SHOWN_PARTITIONS = 50
@@ -31,7 +32,7 @@ def shortened(partitions: Sequence[str], skipped: Sequence[str]) -> dict[str, An
         "partitions": list(partitions[:_SHOWN_PARTITIONS]),
         "partition_count": len(partitions),
         "skipped": list(skipped[:_SHOWN_REASONS]),
-        "skipped_count": len(skipped),
+        "skipped_count": count_of_entries(skipped),
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, did_you_mean
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.clustering import CommitCount
 from hudi_table_services.model.write_stat import WriteOperation
@@ -69,7 +69,8 @@ def write_operations(names: Iterable[str]) -> tuple[WriteOperation, ...]:
     for name in names:
         if name.lower() not in known:
             raise InvalidRequestError(
-                f"There is no operation {name!r}.", hint=f"Valid operations: {', '.join(known)}."
+                f"There is no operation {name!r}.",
+                hint=f"{did_you_mean(name, known)} Valid operations: {', '.join(known)}.".strip(),
             )
         found.append(known[name.lower()])
     return tuple(found)

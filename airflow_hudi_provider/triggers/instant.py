@@ -4,7 +4,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer
+from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, parse_moment
 from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import TableNotFoundError
@@ -42,6 +42,7 @@ def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -
     """
     try:
         if query.after:
+            parse_moment(query.after, "after")
             query = replace(query, after=hook.instant_time_of(query.after))
         return hook.instants(query)
     except TableNotFoundError:

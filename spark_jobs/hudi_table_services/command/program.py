@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -89,6 +90,9 @@ def _run(words: list[str]) -> int:
 
 def _find_view(name: str) -> ViewCommand:
     found = next((view for view in VIEWS if view.name == name), None)
+    if found is None and ("/" in name or os.path.isdir(name)):
+        hint = f"Did you mean: {PROGRAM} {SHOW} table {name}?"
+        raise InvalidRequestError(f"There is no view {name!r}.", hint=hint)
     if found is None:
         raise _unknown("view", name, [view.name for view in VIEWS])
     return found

@@ -9,7 +9,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.report import Section
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import NOT_PARTITIONED, bar, counted, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, count_of_entries, counted, human_bytes
 
 SHOWN_GROUPS = 30
 SHOWN_SKIPPED = 20
@@ -136,7 +136,8 @@ def _histogram_lines(title: str, stats: FileStats) -> Iterable[str]:
 
 
 def _capped(lines: Sequence[str], shown: int, noun: str) -> list[str]:
-    more = [f"… and {counted(len(lines) - shown, noun)}"] if len(lines) > shown else []
+    count = count_of_entries(lines)
+    more = [f"… and {counted(count - shown, noun)}"] if count > shown else []
     return [*lines[:shown], *more]
 
 

@@ -1,6 +1,7 @@
 """The declaration of one key: its name, meaning, kind of value, default, and effect in this release."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -74,6 +75,11 @@ class Option(Generic[ValueT]):
     def parse(self, text: str) -> ValueT:
         """Parse a string. A blank string means the default. Raise InvalidRequestError for invalid strings."""
         return self.kind.parse(self.key, text.strip() or self.default)
+
+    def name_in(self, options: Mapping[str, str]) -> str:
+        """Return the key or alias under which a request gives the option; the key if the request does not give it."""
+        given = (name for name in (self.key, *self.aliases) if options.get(name, "").strip())
+        return next(given, self.key)
 
     @property
     def default_value(self) -> ValueT:

@@ -120,6 +120,8 @@ def _check_value(key: str, value: str, option: AnyOption) -> None:
         raise InvalidRequestError(
             f"{key}={value} is neither true nor false.", hint=f"Set {key} to true or false."
         )
+    if key in option.aliases and text:
+        option.kind.parse(key, value.strip())  # the error names the alias; a later parse would name the key
 
 
 def base_file_options(reader: OptionReader) -> BaseFileOptions:

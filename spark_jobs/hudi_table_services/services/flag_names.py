@@ -12,6 +12,7 @@ from hudi_table_services.options.registry import KNOWN_OPTIONS
 
 # Scripts of different services can have the same flag for different keys.
 _FLAGS_AND_KEYS = tuple((option.flag, option.key) for option in KNOWN_OPTIONS.values() if option.flag)
+_SOURCE_OPTION = re.compile(r"(?:the )?source option (?=\w+=)")
 _REPEATED = re.compile(r"(--[a-z-]+) \(\1\)")
 
 
@@ -35,6 +36,8 @@ def _naming_flags(text: str, flags: Mapping[str, str], options: Collection[str])
         for key in (key for own, key in _FLAGS_AND_KEYS if own == flag and key not in options):
             text = _with_flag_of_key(text, key, flag)
         text = _with_flag_of_field(text, field, flag)
+    if any(field.startswith("source_") for field in flags):
+        text = _SOURCE_OPTION.sub("--source-option ", text)
     return _REPEATED.sub(r"\1", text)
 
 

@@ -125,7 +125,10 @@ class RequestParser(argparse.ArgumentParser):
         flag = next((name for name in ("--instant", "--savepoint") if name in known), "")
         if flag and _INSTANT_TIME.fullmatch(unknown):
             return f"Name an instant with the flag: {flag} {unknown}."
-        return ""
+        if not any(action.dest == "table" for action in self._actions):
+            return ""
+        source = " Give the source with --source-path." if "--source-path" in known else ""
+        return f"Only the table is given without a flag.{source}"
 
 
 def _advice_on_option(option: AnyOption, flags: Sequence[str]) -> str:

@@ -6,13 +6,10 @@ from collections.abc import Mapping
 
 from hudi_table_services.errors import HudiTableServiceError, TableNotFoundError
 from hudi_table_services.storage.stores.factory import open_storage
-from hudi_table_services.storage.stores.paths import join_path
-from hudi_table_services.storage.table_store import PROPERTIES
+from hudi_table_services.storage.table_store import PROPERTIES, advice_on_tables_inside, tables_inside
 
 _LOG = logging.getLogger(__name__)
 _LEVELS_ABOVE = 3
-_EXAMINED_FOLDERS = 50
-_SHOWN_TABLES = 5
 
 
 def with_nearby_tables(
@@ -46,11 +43,7 @@ def _hint(path: str, options: Mapping[str, str] | None) -> str:
         above = _parent(above)
         if above and open_storage(above, options).exists(PROPERTIES):
             return f"This path is inside the table {above}. Give the base path of the table."
-    if inside := _tables_in(path, options):
-        shown = ", ".join(inside[:_SHOWN_TABLES])
-        more = f" and {len(inside) - _SHOWN_TABLES} more" if len(inside) > _SHOWN_TABLES else ""
-        return f"{path} contains these tables: {shown}{more}. Give the base path of one table."
-    return ""
+    return advice_on_tables_inside(open_storage(path, options))
 
 
 def _similar_table(path: str, options: Mapping[str, str] | None) -> str:
@@ -58,7 +51,7 @@ def _similar_table(path: str, options: Mapping[str, str] | None) -> str:
     folder = _parent(path)
     if not folder:
         return ""
-    siblings = _tables_in(folder, options)
+    siblings = tables_inside(open_storage(folder, options))
     close = difflib.get_close_matches(path.rpartition("/")[2], siblings, n=1)
     return f"{folder}/{close[0]}" if close else ""
 
@@ -67,10 +60,3 @@ def _parent(path: str) -> str:
     """Folder above a path; empty if the path has no folder above it, such as a bucket."""
     folder = path.rpartition("/")[0].rstrip("/")
     return "" if folder.endswith(":") else folder
-
-
-def _tables_in(path: str, options: Mapping[str, str] | None) -> list[str]:
-    """Return the names of the folders that contain a table, among the first folders of a path."""
-    storage = open_storage(path, options)
-    names = sorted(storage.list_folder().folders)[:_EXAMINED_FOLDERS]
-    return [name for name in names if storage.exists(join_path(name, PROPERTIES))]

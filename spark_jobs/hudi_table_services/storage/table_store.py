@@ -12,6 +12,7 @@ from hudi_table_services.errors import (
     ObjectExistsError,
     ObjectNotFoundError,
     StorageError,
+    StoragePermissionError,
     TableExistsError,
     TableNotFoundError,
 )
@@ -25,6 +26,7 @@ from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableVersion, TimelineLayout
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 
 _LOG = logging.getLogger(__name__)
@@ -35,6 +37,8 @@ METADATA_TABLE = ".hoodie/metadata"
 METADATA_PARTITIONS = "hoodie.table.metadata.partitions"
 INFLIGHT_METADATA_PARTITIONS = "hoodie.table.metadata.partitions.inflight"
 
+_EXAMINED_FOLDERS = 50
+_SHOWN_TABLES = 5
 _READ_ATTEMPTS = 5
 _READ_PAUSE_SECONDS = 0.2
 
@@ -62,7 +66,8 @@ def inspect_base_path(storage: Storage) -> BasePathState:
     if foreign:
         raise InvalidRequestError(
             f"{storage.uri} is not empty and not a Hudi table: the folder contains {foreign!r} but no {PROPERTIES}.",
-            hint="Give an empty or new folder, or the base path of a Hudi table. If there was a Hudi table here, "
+            hint=advice_on_tables_inside(storage)
+            or "Give an empty or new folder, or the base path of a Hudi table. If there was a Hudi table here, "
             "restore .hoodie from a copy.",
         )
     return BasePathState.EMPTY
@@ -79,12 +84,44 @@ def refuse_file(storage: Storage) -> None:
         )
 
 
+def refuse_unwritable(storage: Storage) -> None:
+    """Raise StoragePermissionError if the folder of a new table cannot be created on a local file system."""
+    folder, above = storage.refused_folder() if isinstance(storage, LocalStorage) else ("", "")
+    if folder:
+        what = "create files in" if folder == above else "create"
+        raise StoragePermissionError(
+            f"This process cannot {what} the folder {folder}: it has no write access to {above}.",
+            path=folder,
+            hint=f"Give the job's user write access to {above}, or correct the base path.",
+        )
+
+
 def _file_of_no_table(storage: Storage) -> str:
     """Return a folder or file in a base path without a table; empty if a write can create a table there."""
     listing = storage.list_folder()
     foreign = [*(f for f in listing.folders if f != ".hoodie"), *(f.path for f in listing.files)]
     foreign += [f.path for f in storage.list_files(".hoodie") if not f.path.startswith(_AUXILIARY)]
     return foreign[0] if foreign else ""
+
+
+def advice_on_tables_inside(storage: Storage) -> str:
+    """Return advice if the folders of a base path contain tables; otherwise an empty string."""
+    try:
+        inside = tables_inside(storage)
+    except StorageError:
+        _LOG.debug("The folders in %s cannot be examined.", storage.uri, exc_info=True)
+        return ""
+    if not inside:
+        return ""
+    shown = ", ".join(inside[:_SHOWN_TABLES])
+    more = f" and {len(inside) - _SHOWN_TABLES} more" if len(inside) > _SHOWN_TABLES else ""
+    return f"{storage.base_path} contains these tables: {shown}{more}. Give the base path of one table."
+
+
+def tables_inside(storage: Storage) -> list[str]:
+    """Return the names of the folders that contain a table, among the first folders of a base path."""
+    names = sorted(storage.list_folder().folders)[:_EXAMINED_FOLDERS]
+    return [name for name in names if storage.exists(join_path(name, PROPERTIES))]
 
 
 def find_table_config(storage: Storage) -> TableConfig | None:
@@ -142,7 +179,8 @@ def no_table(storage: Storage) -> TableNotFoundError:
         )
     return TableNotFoundError(
         f"There is no Hudi table at {storage.uri}: the folder contains {foreign!r}, but {PROPERTIES} does not exist.",
-        hint="Check the base path: it is the folder that contains .hoodie. If .hoodie of this table was deleted, "
+        hint=advice_on_tables_inside(storage)
+        or "Check the base path: it is the folder that contains .hoodie. If .hoodie of this table was deleted, "
         "restore .hoodie from a copy before you run another job.",
     )
 

@@ -128,6 +128,18 @@ def test_the_string_form_of_a_location_contains_no_secret_of_the_storage(
     assert "secret" not in repr(location)
 
 
+def test_errors_about_moments_and_operations_name_the_argument_and_a_similar_name(table: SmallTable) -> None:
+    hook = HudiHook(table.storage.base_path)
+    with pytest.raises(InvalidRequestError, match="moment='yesterday' is neither an instant time"):
+        hook.instant_time_of("yesterday")
+    with pytest.raises(InvalidRequestError, match="no operation 'upsrt'") as refused:
+        hook.commit_count(["upsrt"])
+    assert refused.value.hint.startswith("Did you mean upsert? Valid operations: ")
+    with pytest.raises(InvalidRequestError, match="no operation 'upsrt'") as refused:
+        InstantQuery(operations=("upsrt",))
+    assert refused.value.hint.startswith("Did you mean upsert? Valid names: ")
+
+
 def test_the_connection_test_describes_the_table(table: SmallTable, tmp_path: Path) -> None:
     assert HudiHook(table.storage.base_path).test_connection() == (True, "Table trips, version 9.")
     assert HudiHook(str(tmp_path / "new")).test_connection()[0]

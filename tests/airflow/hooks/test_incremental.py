@@ -155,6 +155,10 @@ def test_a_position_that_is_not_an_instant_time_is_refused(table: SmallTable) ->
     hook = HudiHook(table.storage.base_path)
     with pytest.raises(InvalidRequestError, match="'2026' is not an instant time"):
         hook.incremental_window("2026")
+    with pytest.raises(InvalidRequestError, match="is not an instant time") as refused:
+        hook.incremental_window("2026-11-26T23:45:00")
+    assert "hook.instant_time_of('2026-11-26T23:45:00')" in refused.value.hint
+    assert hook.incremental_window(hook.instant_time_of("2000-11-26T23:45:00")).count == 1
     assert hook.incremental_window("000").count == 1
     with pytest.raises(InvalidRequestError, match="columns is the string 'ts'"):
         hook.read_incremental(hook.incremental_window(), "ts")

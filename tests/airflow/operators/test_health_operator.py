@@ -109,3 +109,20 @@ def test_the_hook_returns_the_same_health(table: SmallTable, tmp_path: Path) -> 
     assert {each.measure for each in report.findings} == {"active_commits"}
     with pytest.raises(TableNotFoundError):
         HudiHook(str(tmp_path / "none")).health()
+
+
+@pytest.mark.parametrize(
+    ("path", "hint"),
+    [
+        ("", "{lake} contains these tables: table. Give the base path of one table."),
+        ("table/city=a", "This path is inside the table {lake}/table. Give the base path of the table."),
+        ("tabel", "Did you mean {lake}/table? If not,"),
+    ],
+)
+def test_the_error_about_a_missing_table_names_the_tables_near_the_path(
+    table: SmallTable, tmp_path: Path, path: str, hint: str
+) -> None:
+    task = HudiTableHealthOperator(task_id="health", base_path=f"{tmp_path}/{path}".rstrip("/"))
+    with pytest.raises(HudiTaskRefusedError, match="TableNotFoundError") as raised:
+        task.execute(context(ti=TaskInstance()))
+    assert raised.value.hint.startswith(hint.format(lake=tmp_path))

@@ -112,7 +112,7 @@ def test_filters_select_instants(table: SmallTable) -> None:
     [
         ({"actions": ["comit"]}, "no action 'comit'"),
         ({"operations": ["merge"]}, "no operation 'merge'"),
-        ({"after": "yesterday"}, "neither an instant time"),
+        ({"after": "yesterday"}, "after='yesterday' is neither an instant time"),
         ({"after": " "}, "'after' is empty after Airflow rendered its template"),
     ],
 )

@@ -162,7 +162,17 @@ def test_print_request_contains_the_table(capsys: pytest.CaptureFixture[str]) ->
             64,
             "Name an instant with the flag: --savepoint 20260102030405006.",
         ),
-        (["clean", "/t", "/u"], 64, "Unrecognized arguments: /u"),
+        (["show", "/t"], 64, "There is no view '/t'. Did you mean: hudi-services show table /t?"),
+        (
+            ["clean", "/t", "/u"],
+            64,
+            "Unrecognized arguments: /u. Only the table is given without a flag.",
+        ),
+        (
+            ["upsert", "people.parquet", "/t"],
+            64,
+            "Only the table is given without a flag. Give the source with --source-path.",
+        ),
         (["clean", "/t", "--previw"], 64, "Unrecognized arguments: --previw. Did you mean --preview?"),
         (["upsert", "/t", "--record_key=day"], 64, "--record_key=day. Did you mean --record-key?"),
         (

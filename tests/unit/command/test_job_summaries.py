@@ -100,7 +100,8 @@ def test_a_long_preview_has_at_most_about_ten_lines_and_counts_the_rest() -> Non
 def test_the_summary_of_a_compaction_that_is_not_due_names_the_trigger_once() -> None:
     trigger = "2 delta commits since the first delta commit 2026, fewer than 5"
     report = CompactionReport(trigger=trigger)
-    text = shown(job_summary(result_of(report, Outcome.NOTHING_TO_DO, reason=trigger), "compact"))
+    reason = f"{trigger}; to compact now, set ignore_trigger (--ignore-trigger)"
+    text = shown(job_summary(result_of(report, Outcome.NOTHING_TO_DO, reason=reason), "compact"))
     assert text.count(trigger) == 1
     assert trigger in shown(job_summary(result_of(report, Outcome.PLANNED), "compact"))
 

@@ -155,3 +155,19 @@ def test_an_error_about_a_field_and_its_option_names_the_flag() -> None:
 
 def test_a_key_that_resembles_no_known_key_is_refused() -> None:
     assert refusal({"spark.sql.shuffle.partitions": "1"}).startswith("Unknown option spark.sql")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("hoodie.table.type", "MERGE_ON_REED"),
+        ("hoodie.datasource.write.storage.type", "MERGE_ON_REED"),
+        (f"{WRITE}table.type", "MERGE_ON_REED"),
+    ],
+)
+def test_the_error_about_an_invalid_value_names_the_key_that_the_request_contains(
+    key: str, value: str
+) -> None:
+    message = refusal({key: value})
+    assert message.startswith(f"{key}={value} is not supported.")
+    assert "Did you mean MERGE_ON_READ?" in message

@@ -128,3 +128,17 @@ def test_the_message_about_a_new_table_names_only_the_type_in_the_source() -> No
     message = refusal(None, STRING, "EPOCHMILLISECONDS", is_stored=False)
     assert message.startswith("Partition column 'at' is string, and values of this type cannot be read")
     assert "The table stores" not in message
+
+
+@pytest.mark.parametrize(
+    ("item", "hint"),
+    [
+        ("at:day:hour", "Give one unit: at:day or at:hour."),
+        ("at:day:week", "Give one unit: at:day."),
+        ("at:a:b", "Give one unit: at:year or at:month or at:day or at:hour."),
+    ],
+)
+def test_a_column_with_two_units_is_refused_with_both_as_a_choice(item: str, hint: str) -> None:
+    with pytest.raises(InvalidRequestError, match=f"'{item}' has 2 units of time") as refused:
+        options_of("city", item)
+    assert refused.value.hint == hint

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -16,8 +17,10 @@ import pytest
 
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.result import Outcome
+from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import StoragePermissionError
 from hudi_table_services.jobs.cleaning.clean import clean
+from hudi_table_services.jobs.writing.preflight import check_write
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -156,4 +159,46 @@ def test_files_that_cannot_be_deleted_are_reported_and_deleted_by_a_later_clean(
         assert all(table.storage.exists(path) for path in live if path)
 
     assert os.name == "posix"
+    as_unprivileged_user(body)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            "locked/lake/t",
+            "cannot create the folder {place}/locked/lake: it has no write access to {place}/locked.",
+        ),
+        (
+            "locked",
+            "cannot create files in the folder {place}/locked: it has no write access to {place}/locked.",
+        ),
+        ("open/lake/t", ""),
+    ],
+)
+def test_a_new_table_in_a_folder_without_write_access_is_refused_before_spark_starts(
+    place: Path, table: str, message: str
+) -> None:
+    for name in ("locked", "open"):
+        (place / name).mkdir(mode=0o777)
+    (place / "open").chmod(0o777)
+    (place / "locked").chmod(0o555)
+    source = SourceSpec(path=str(place / "rows.csv"), format="csv")
+    (place / "rows.csv").write_text("id,n\n1,1\n")
+    request = UpsertRequest(
+        base_path=str(place / table),
+        table_name="t",
+        record_key=("id",),
+        source=replace(source, options={"header": "true"}),
+    )
+
+    def body() -> None:
+        check_write(replace(request, dry_run=True))
+        if not message:
+            check_write(request)
+            return
+        with pytest.raises(StoragePermissionError) as refusal:
+            check_write(request)
+        assert message.format(place=place) in refusal.value.message
+
     as_unprivileged_user(body)

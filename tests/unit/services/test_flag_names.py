@@ -34,6 +34,14 @@ def test_a_text_names_the_flags_that_the_user_typed(text: str, shown: str) -> No
     assert (named.message, named.hint) == (shown, shown)
 
 
+def test_a_source_option_is_shown_as_a_flag_if_the_user_typed_flags_of_the_source() -> None:
+    error = InvalidRequestError("The file has no header.", hint="Set the source option header=true.")
+    assert (
+        naming_flags(error, {"source_path": "--source-path"}, ()).hint == "Set --source-option header=true."
+    )
+    assert naming_flags(error, FLAGS, ()) is error
+
+
 def test_a_key_that_the_user_typed_stays() -> None:
     error = InvalidRequestError(f"{KEY}=0 is too small.")
     assert naming_flags(error, FLAGS, (KEY,)) is error

@@ -1,12 +1,15 @@
 """The advice for a base path without a table: tables above, inside and beside the path."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.errors import HudiTableServiceError, TableNotFoundError
 from hudi_table_services.storage.nearby_tables import with_nearby_tables
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.storage.table_store import find_table_config, read_table_config, require_table
 from support.small_tables import SmallTable
 
 MISSING = TableNotFoundError("There is no Hudi table.", hint="Check the base path.")
@@ -46,3 +49,14 @@ def test_the_error_about_a_path_without_a_parent_folder_stays_unchanged(
 
 def test_the_error_stays_unchanged_if_the_storage_cannot_be_opened() -> None:
     assert with_nearby_tables(MISSING, "s3://bucket/lake/flights", {"unknown": "x"}) is MISSING
+
+
+@pytest.mark.parametrize("read", [read_table_config, require_table, find_table_config])
+def test_every_reader_of_a_folder_of_tables_names_the_tables(
+    lake: Path, read: Callable[[Storage], object]
+) -> None:
+    with pytest.raises(HudiTableServiceError) as raised:
+        read(LocalStorage(str(lake)))
+    assert (
+        raised.value.hint == f"{lake} contains these tables: flights, trips. Give the base path of one table."
+    )

@@ -11,7 +11,7 @@ from hudi_table_services.contract.compaction.compaction import (
 )
 from hudi_table_services.contract.compaction.compaction_text import logs_in_words
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.text import counted, human_bytes, human_time
+from hudi_table_services.contract.text import count_of_entries, counted, human_bytes, human_time
 
 
 def details(report: CompactionReport, result: JobResult) -> Details:
@@ -34,9 +34,9 @@ def _facts(report: CompactionReport, result: JobResult) -> Sequence[tuple[str, s
         ("Plans" if len(plans) > 1 else "Plan", "; ".join(plans)),
         ("Log files", _logs(report.before, report.after)),
         ("Expected", f"{human_time(sum(seconds))} of tasks" if seconds else ""),
-        # If the trigger prevents the compaction, the reason of the result is the same text.
-        ("Trigger", "" if report.trigger == result.reason else report.trigger),
-        ("Left out", counted(len(report.skipped), "file slice", ",") if report.skipped else ""),
+        # If the trigger prevents the compaction, the reason of the result begins with the same text.
+        ("Trigger", "" if result.reason.startswith(report.trigger) else report.trigger),
+        ("Left out", counted(count_of_entries(report.skipped), "file slice", ",") if report.skipped else ""),
     )
 
 

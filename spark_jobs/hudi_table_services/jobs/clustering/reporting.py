@@ -13,7 +13,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, rest_line
 from hudi_table_services.jobs.clustering.executed import (
     DroppedPlan,
     ExecutedPlan,
@@ -265,8 +265,8 @@ def _skips(proposal: ClusteringProposal | None) -> tuple[str, ...]:
         f"{s.partition_path or '(not partitioned)'}: {counted(s.slices, 'file')}, {s.reason}"
         for s in skipped[:_REPORTED_SKIPS]
     ]
-    more = len(skipped) - len(sentences)
-    return (*sentences, f"and {more} more") if more > 0 else tuple(sentences)
+    rest = skipped[_REPORTED_SKIPS:]
+    return (*sentences, rest_line(len(rest), sum(s.slices for s in rest))) if rest else tuple(sentences)
 
 
 def _stats(slices: Iterable[FileSlice]) -> FileStats:

@@ -14,7 +14,7 @@ from hudi_table_services.contract.compaction.compaction import (
 from hudi_table_services.contract.compaction.compaction_text import logs_in_words
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import NOT_PARTITIONED, counted
+from hudi_table_services.contract.text import NOT_PARTITIONED, counted, rest_line
 from hudi_table_services.jobs.compaction.executed import (
     ExecutedCompaction,
     FailedCompaction,
@@ -230,7 +230,7 @@ def _skips(proposal: CompactionProposal | None) -> tuple[str, ...]:
         for each in skipped[:_REPORTED_SKIPS]
     ]
     more = len(skipped) - len(sentences)
-    return (*sentences, f"and {more} more") if more > 0 else tuple(sentences)
+    return (*sentences, rest_line(more)) if more > 0 else tuple(sentences)
 
 
 def _application_id(spark: "SparkSession | None") -> str | None:

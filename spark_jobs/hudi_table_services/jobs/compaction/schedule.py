@@ -17,7 +17,11 @@ from hudi_table_services.errors import CommitConflictError, ObjectNotFoundError
 from hudi_table_services.hudi_format.table_service_plans import encode_compaction_plan
 from hudi_table_services.jobs.compaction.opening import open_table, rule_of
 from hudi_table_services.jobs.compaction.reporting import CompactionReporter
-from hudi_table_services.model.compaction.compaction_proposal import CompactionInput, CompactionProposal
+from hudi_table_services.model.compaction.compaction_proposal import (
+    CompactionDue,
+    CompactionInput,
+    CompactionProposal,
+)
 from hudi_table_services.model.concurrent_change import ChangeKind
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
@@ -142,7 +146,7 @@ class _ScheduleJob:
             )
             self._report.note_trigger(due, is_ignored=self._request.ignore_trigger)
             if not due.is_due and not self._request.ignore_trigger:
-                return self._report.nothing_to_do(snapshot, due.reason)
+                return self._report.nothing_to_do(snapshot, _with_advice(due))
             proposal = plan_compaction(
                 self._reserving(snapshot), self._options.plan, self._input(snapshot.timeline, now)
             )
@@ -305,3 +309,9 @@ class _Operations(Mapping[str, WriteOperation]):
 
     def __len__(self) -> int:
         return len(self._instants)
+
+
+def _with_advice(due: CompactionDue) -> str:
+    """Return why no compaction is due and, if there are delta commits to compact, how to compact at once."""
+    advice = "; to compact now, set ignore_trigger (--ignore-trigger)" if due.delta_commits else ""
+    return f"{due.reason}{advice}"

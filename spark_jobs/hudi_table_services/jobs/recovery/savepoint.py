@@ -118,7 +118,9 @@ def delete_savepoint(
             _archive_stranded(table, lock, timeline, deleted)
             remove_savepoints(table, deleted, lock=lock)
     if not deleted:
-        return _result(request, options, None, reason=f"no savepoint at {', '.join(request.instants)}")
+        known = ", ".join(i.requested_time for i in timeline.completed if i.action is Action.SAVEPOINT)
+        reason = f"no savepoint at {', '.join(request.instants)}; savepoints of the table: {known or 'none'}"
+        return _result(request, options, None, reason=reason)
     return _result(request, options, deleted[0], reason=f"deleted {names}")
 
 

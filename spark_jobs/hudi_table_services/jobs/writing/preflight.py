@@ -47,9 +47,9 @@ from hudi_table_services.planning.table.time_partition_type import gives_timesta
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
-from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.storage.stores.factory import open_storage, refuse_single_slash
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.storage.table_store import find_table_config
+from hudi_table_services.storage.table_store import find_table_config, refuse_unwritable
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.request_lookup import find_completed_anywhere
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
@@ -83,12 +83,12 @@ def check_write(request: UpsertRequest, *, source_is_local: bool = True) -> Chec
     is already completed, this function deletes temporary files of dead attempts, as the job does.
 
     Args:
-        source_is_local: whether a source path without scheme is on the file system of this process.
+        source_is_local: whether paths without scheme are on the file system of this process.
 
     Raises:
         InvalidRequestError, UnsupportedTableError: the write cannot succeed unless request, source or table change.
         InvalidDataError: rows of the source have no record key.
-        CorruptTableError, StorageError: the table cannot be read.
+        CorruptTableError, StorageError: the table cannot be read, or its folder cannot be created.
     """
     options = resolve_options(request)
     storage = open_storage(request.base_path, request.storage_options)
@@ -117,6 +117,9 @@ def _check(
         return CheckedWrite()
     if config is None:
         refuse_incomplete_request(storage, request, options)
+        if source_is_local and not request.dry_run:
+            refuse_unwritable(storage)
+    refuse_single_slash(request.source.path)
     refuse_misspelled(request.source)
     refuse_invalid_flags(request.source)
     refuse_query_without_view(request.source)

@@ -52,10 +52,11 @@ def check_table(request: UpsertRequest, options: WriteOptions, config: TableConf
     updates = _updates_metadata(request, options)
     check_writable(config, request.table_name, updates_metadata=updates, merge_on_read=True)
     if options.table_type not in (None, config.table_type):
+        key = TABLE_TYPE.name_in(request.options)
         raise InvalidRequestError(
-            f"The table is of the type {config.table_type.value}, but the request sets {TABLE_TYPE}="
+            f"The table is of the type {config.table_type.value}, but the request sets {key}="
             f"{options.new_table_type.value}.",
-            hint=f"Remove {TABLE_TYPE}, because the type of a table does not change.",
+            hint=f"Remove {key}, because the type of a table does not change.",
         )
     _check_merge_on_read(options, config)
 

@@ -33,7 +33,11 @@ from hudi_table_services.planning.table.time_partition_type import (
     check_time_partitions,
     stores_timestamp_type,
 )
-from hudi_table_services.planning.table.zoneless_timestamps import ZonedColumns, with_time_zones
+from hudi_table_services.planning.table.zoneless_timestamps import (
+    ZonedColumns,
+    warn_of_columns_without_zone,
+    with_time_zones,
+)
 
 if TYPE_CHECKING:
     from hudi_table_services.execution.base_file_writer import BloomSettings
@@ -52,6 +56,7 @@ class WriteSettings:
         base_files: options of the written files; `parquet` and `bloom` derive from them.
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
+        unreadable: a sentence about columns of a new table that some readers cannot read.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
             are times in UTC.
     """
@@ -67,6 +72,7 @@ class WriteSettings:
     zoned: ZonedColumns
     uses_session_zone: bool
     schema_warnings: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     @property
     def parquet(self) -> "ParquetFormat":
@@ -90,9 +96,10 @@ class WriteSettings:
             keys = _key_columns(self.key_generator)
             paths, verb = tuple(path for path in paths if path.split(".")[0] in keys), "read"
         if not paths or self.zoned.is_chosen:
-            return self.schema_warnings
+            return (*self.schema_warnings, *self.unreadable)
         return (
             *self.schema_warnings,
+            *self.unreadable,
             f"Timestamps without time zone are {verb} as times in UTC: {', '.join(paths)}. To choose, set "
             "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
         )
@@ -160,6 +167,7 @@ def derive_settings(
         base_files=options.base_files,
         zoned=zoned,
         schema_warnings=_schema_warnings(table, writer_schema, source),
+        unreadable=_unreadable(options, config, writer_schema),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
@@ -193,6 +201,15 @@ def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, 
         for old, new in pairs
         if new is not None and new.type != old.type and isinstance(old.type, PrimitiveType)
     )
+
+
+def _unreadable(
+    options: WriteOptions, config: TableConfig | None, writer_schema: StructType
+) -> tuple[str, ...]:
+    """Warn only if the write creates the table, and if the request does not choose how to store the timestamps."""
+    if config is not None or options.timestamps_without_zone is not None:
+        return ()
+    return warn_of_columns_without_zone(writer_schema)
 
 
 def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:

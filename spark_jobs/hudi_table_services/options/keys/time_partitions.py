@@ -30,8 +30,9 @@ def partition_options(partition_by: Sequence[str], key_column_count: int) -> dic
         key_column_count: number of columns of the record key. Hudi's TIMESTAMP key generator allows only one.
 
     Raises:
-        InvalidRequestError: a unit is not known, or the columns have different units of time.
+        InvalidRequestError: a unit is not known, or columns have different or several units of time.
     """
+    _refuse_two_units(partition_by)
     split = [
         (name, unit)
         for name, _, unit in (item.rpartition(":") for item in partition_by)
@@ -64,6 +65,18 @@ def partition_options(partition_by: Sequence[str], key_column_count: int) -> dic
         TIMEBASED_OUTPUT_DATEFORMAT: PATH_FORMATS[units[0]],
         TIMEBASED_OUTPUT_TIMEZONE: "UTC",
     }
+
+
+def _refuse_two_units(partition_by: Sequence[str]) -> None:
+    for item in partition_by:
+        name, *units = item.split(":")
+        if len(units) > 1:
+            known = [unit for unit in dict.fromkeys(units) if unit in PATH_FORMATS] or PATH_FORMATS
+            proposed = " or ".join(f"{name}:{unit}" for unit in known)
+            raise InvalidRequestError(
+                f"Partition column {item!r} has {len(units)} units of time.",
+                hint=f"Give one unit: {proposed}.",
+            )
 
 
 def _typed(item: str, timed: dict[str, str]) -> str:

@@ -75,6 +75,7 @@ _VALUE = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?|\d{4}-\d\d-\d\d([T ].*)?")
 """Matches numbers, dates and times."""
 _SEPARATORS = {";": ";", "\t": "\\t", "|": "|"}
 """Maps separators of CSV files to their names in Spark's option ``sep``."""
+_SPREADSHEETS = frozenset({"excel", "xls", "xlsx"})
 _CLOSE = 0.8
 """Minimum similarity of a misspelled name to the right name, as difflib computes it."""
 
@@ -85,9 +86,16 @@ def refuse_misspelled(source: SourceSpec) -> None:
     Spark reports an unknown format only after its start, and ignores unknown options without a message.
 
     Raises:
-        InvalidRequestError: a name is probably misspelled; the message contains the known name.
+        InvalidRequestError: a name is probably misspelled; the message contains the known name. Or the format is that
+            of a spreadsheet.
     """
     name = source.format.lower()
+    if name in _SPREADSHEETS:
+        raise InvalidRequestError(
+            f"Spark cannot read the source format {source.format!r}.",
+            hint="Convert the file to CSV or Parquet. If your Spark has a package that reads this format, add "
+            "--no-source-check.",
+        )
     if name not in _FORMATS and (meant := _similar(name, _FORMATS)):
         raise InvalidRequestError(
             f"Unknown source format {source.format!r}.", hint=f"Did you mean {meant!r}?"

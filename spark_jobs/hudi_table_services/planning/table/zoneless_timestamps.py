@@ -15,6 +15,7 @@ from hudi_table_services.model.schema import (
     Field,
     MapType,
     StructType,
+    innermost,
     walk_fields,
 )
 from hudi_table_services.model.table_version import TableVersion
@@ -57,6 +58,19 @@ def with_time_zones(
     )
     leaves = tuple(path for path in paths if not any(other.startswith(f"{path}.") for other in paths))
     return ZonedColumns(zoned, leaves, choice is not None)
+
+
+def warn_of_columns_without_zone(new_table: StructType) -> tuple[str, ...]:
+    """Return a sentence that names the columns of a new table that hudi-rs 0.5 cannot read; empty if there are none."""
+    paths = [path for path, field in walk_fields(new_table) if innermost(field.type) == TIMESTAMP_NTZ]
+    if not paths:
+        return ()
+    what, types = ("column", "its type is") if len(paths) == 1 else ("columns", "their type is")
+    return (
+        f"hudi-rs 0.5, and so pandas and DuckDB through it, cannot read the {what} {', '.join(paths)} of the new "
+        f"table: {types} timestamp without time zone. To store times in UTC, create the table with "
+        "timestamps_without_zone (--timestamps-without-zone) set to utc.",
+    )
 
 
 def _struct(batch: StructType, table: StructType | None) -> StructType:

@@ -1,6 +1,7 @@
 """Open the storage behind a base path."""
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
@@ -9,6 +10,8 @@ from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.memory import MemoryStorage
 from hudi_table_services.storage.stores.storage import Storage
+
+_SINGLE_SLASH = re.compile(r"(s3a?|gs|abfss?|az|hdfs):/(?!/)")
 
 
 def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
@@ -24,6 +27,7 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
     """
     if not uri:
         raise InvalidRequestError("The base path is empty.", hint="Give the folder of the table.")
+    refuse_single_slash(uri)
     if uri.startswith("file:"):
         return LocalStorage(_local_root(uri))
     if "://" not in uri:
@@ -36,6 +40,18 @@ def open_storage(uri: str, options: Mapping[str, str] | None = None) -> Storage:
     from hudi_table_services.storage.stores.object_store import ObjectStoreStorage
 
     return ObjectStoreStorage.open(uri, options or {})
+
+
+def refuse_single_slash(uri: str) -> None:
+    """Raise InvalidRequestError if only one slash follows the scheme of an object store or of HDFS.
+
+    Without this check, such a URI would be a relative path on the local file system.
+    """
+    if found := _SINGLE_SLASH.match(uri):
+        raise InvalidRequestError(
+            f"In {uri!r}, two slashes must follow {found[1]}:.",
+            hint=f"Did you mean {found[1]}://{uri[found.end() :]}?",
+        )
 
 
 def _hdfs(uri: str, options: Mapping[str, str]) -> Storage:

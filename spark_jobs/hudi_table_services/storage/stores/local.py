@@ -58,6 +58,17 @@ class LocalStorage:
             path = os.path.dirname(path)
         return path if os.path.isfile(path) else ""
 
+    def refused_folder(self) -> tuple[str, str]:
+        """Return the first folder that cannot be created for the base path, and the folder above that refuses it.
+
+        Both are empty if the base path can be created. If the base path exists but refuses new files, both are the base
+        path.
+        """
+        missing = path = self.root
+        while not os.path.lexists(path) and os.path.dirname(path) != path:
+            missing, path = path, os.path.dirname(path)
+        return ("", "") if os.access(path, os.W_OK | os.X_OK) else (missing, path)
+
     def read(self, path: str) -> bytes:
         with translate_errors("read", path), open(self._full(path), "rb") as file:
             return file.read()

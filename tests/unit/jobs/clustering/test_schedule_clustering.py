@@ -6,8 +6,10 @@ from uuid import uuid4
 
 import pytest
 
+from hudi_table_services.command.summaries.clustering import details
 from hudi_table_services.contract.clustering import (
     CancelClusteringRequest,
+    ClusteringReport,
     ScheduleClusteringRequest,
 )
 from hudi_table_services.contract.result import JobResult, Outcome
@@ -176,6 +178,16 @@ def test_file_groups_in_a_pending_compaction_plan_are_left_out() -> None:
     assert result.report is not None
     assert [group.input_files for group in result.report.plans[0].groups] == [3, 2]
     assert any("in the pending plan" in text for text in result.report.skipped)
+
+
+def test_the_number_of_left_out_file_slices_includes_those_that_the_report_does_not_list() -> None:
+    table = SmallTable(MemoryStorage(uuid4().hex), TableVersion.V9)
+    table.commit(*(FileGroupId(f"day={number}", f"f{number}-0") for number in range(500)), schema=SCHEMA)
+    result = schedule(table, preview=True)
+    assert isinstance(result.report, ClusteringReport)
+    assert len(result.report.skipped) == 51
+    assert dict(details(result.report, result).facts)["Left out"] == "500 file slices"
+    assert dict(result.sections())["Left out"][-1] == "… and 480 more reasons"
 
 
 def find(table: SmallTable, requested_time: str) -> None:

@@ -223,3 +223,13 @@ def test_the_error_for_an_unknown_commit_lists_the_newest_commits() -> None:
     commits = [table.commit(A).requested_time for _ in range(7)]
     with pytest.raises(InvalidRequestError, match=f"newest completed writes: {commits[6]}, {commits[5]},"):
         create(table, instant="20200101000000000")
+
+
+def test_a_delete_without_effect_lists_the_savepoints_of_the_table() -> None:
+    table = a_table(TableVersion.V9)
+    unknown = "20200101000000000"
+    assert delete(table, unknown).reason == f"no savepoint at {unknown}; savepoints of the table: none"
+    commit = table.commit(A, B)
+    create(table)
+    expected = f"no savepoint at {unknown}; savepoints of the table: {commit.requested_time}"
+    assert delete(table, unknown).reason == expected

@@ -1,17 +1,33 @@
 """The settings of a write, derived from request, options and table."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from hudi_table_services.contract.writing import UpsertRequest
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.jobs.writing.table_access import check_table
 from hudi_table_services.jobs.writing.write_opening import open_write
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
-from hudi_table_services.model.schema import DOUBLE, INT, LONG, STRING, DataType, Field, StructType
+from hudi_table_services.model.schema import (
+    DOUBLE,
+    INT,
+    LONG,
+    STRING,
+    TIMESTAMP_NTZ,
+    ArrayType,
+    DataType,
+    Field,
+    StructType,
+)
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.storage.stores.local import LocalStorage
-from support.small_tables import SmallTable
+from hudi_table_services.storage.table_store import create_table
+from support.fixed_clock import FixedClock
+from support.small_tables import SmallTable, table_properties
 
 SCHEMA = """{"type": "record", "name": "trips", "fields": [
     {"name": "id", "type": "string"},
@@ -47,3 +63,57 @@ def test_the_warnings_of_a_write_name_the_columns_that_it_adds(tmp_path: Path) -
     index, permanent = settings_for(tmp_path, LONG, added).warnings
     assert "to_parquet(path, index=False)" in index
     assert "'__index_level_0__' (long)" in permanent
+
+
+NEW = {"hoodie.table.type": "MERGE_ON_READ"}
+TIMES = StructType(
+    (
+        Field("id", STRING),
+        Field("created_at", TIMESTAMP_NTZ),
+        Field("seen", StructType((Field("at", ArrayType(TIMESTAMP_NTZ, False)),))),
+    )
+)
+
+
+def new_table_warnings(
+    folder: Path, zone: str = "", options: Mapping[str, str] = MappingProxyType({})
+) -> tuple[str, ...]:
+    request = UpsertRequest(
+        base_path=str(folder / "new"),
+        table_name="trips",
+        record_key=("id",),
+        timestamps_without_zone=zone,
+        options=options,
+    )
+    resolved = resolve_options(request)
+    return open_write(LocalStorage(str(folder / "new")), resolved, None, TIMES)[0].warnings
+
+
+def test_the_first_write_names_the_columns_that_hudi_rs_cannot_read(tmp_path: Path) -> None:
+    (warning,) = new_table_warnings(tmp_path, options=NEW)
+    assert (
+        "hudi-rs 0.5, and so pandas and DuckDB through it, cannot read the columns created_at, seen.at"
+        in warning
+    )
+    assert "--timestamps-without-zone" in warning
+
+
+@pytest.mark.parametrize("zone", ["utc", "refuse"])
+def test_there_is_no_warning_about_readers_if_the_request_chooses_how_to_store_times(
+    tmp_path: Path, zone: str
+) -> None:
+    assert new_table_warnings(tmp_path, zone, NEW) == ()
+
+
+def test_a_table_of_version_6_stores_times_that_hudi_rs_reads(tmp_path: Path) -> None:
+    (warning,) = new_table_warnings(tmp_path)
+    assert "stored as times in UTC" in warning
+
+
+@pytest.mark.parametrize("key", ["hoodie.table.type", "hoodie.datasource.write.table.type"])
+def test_the_error_about_another_table_type_names_the_key_of_the_request(tmp_path: Path, key: str) -> None:
+    config = create_table(LocalStorage(str(tmp_path / "t")), table_properties(TableVersion.V9), FixedClock())
+    request = UpsertRequest(base_path=str(tmp_path / "t"), options={key: "MERGE_ON_READ"})
+    with pytest.raises(InvalidRequestError, match=f"the request sets {key}=MERGE_ON_READ") as refused:
+        check_table(request, resolve_options(request), config)
+    assert refused.value.hint.startswith(f"Remove {key},")

@@ -1,5 +1,6 @@
 """Checks of a write without Spark: what is accepted, and what is refused."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,22 @@ def test_partitions_of_a_table_without_partitions_are_refused_in_words(tmp_path:
     create_table(LocalStorage(str(tmp_path / "t")), properties, FixedClock())
     with pytest.raises(InvalidRequestError, match="the table is not partitioned"):
         check_write(request(tmp_path, rows))
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (SourceSpec(path="s3:/bucket/x"), "Did you mean s3://bucket/x?"),
+        (SourceSpec(path="/x.xlsx", format="xlsx"), "Convert the file to CSV or Parquet."),
+        (SourceSpec(path="/x.xlsx", format="excel"), "Convert the file to CSV or Parquet."),
+    ],
+)
+def test_an_address_with_one_slash_and_a_spreadsheet_are_refused(
+    tmp_path: Path, source: SourceSpec, message: str
+) -> None:
+    assert message in refusal(request(tmp_path, source))
+
+
+def test_a_base_path_with_one_slash_is_no_local_folder(tmp_path: Path, rows: Path) -> None:
+    checked = replace(request(tmp_path, rows), base_path="s3:/bucket/t")
+    assert "Did you mean s3://bucket/t?" in refusal(checked)
