@@ -37,7 +37,7 @@ def clustering_answer(result: JobResult) -> dict[str, Any]:
         "rows_checked": sum(plan.rows_checked for plan in report.plans),
         "groups_given_up": sum(plan.groups_given_up for plan in report.plans),
         "plans": [_plan(plan) for plan in report.plans[:SHOWN_PLANS]],
-        **shortened(partitions, report.skipped),
+        **shortened(partitions, report.skipped, report.skipped_count),
         "commits": report.commits,
         "commit_count": report.commit_count,
         "files_before": _stats(result.files_before),

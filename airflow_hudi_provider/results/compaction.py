@@ -31,7 +31,7 @@ def compaction_answer(result: JobResult) -> dict[str, Any]:
         **identity_of(result, report.instants),
         **_figures(parts),
         "plans": [_plan(plan) for plan in report.plans[:SHOWN_PLANS]],
-        **shortened(names, report.skipped),
+        **shortened(names, report.skipped, report.skipped_count),
         "trigger": report.trigger,
         "delta_commits": report.delta_commits,
         "logs_before": _logs(report.before),

@@ -5,7 +5,6 @@ from typing import Any
 
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.text import count_of_entries
 
 SHOWN_PLANS = 50
 _SHOWN_PARTITIONS = 50
@@ -26,13 +25,13 @@ def identity_of(result: JobResult, instants: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def shortened(partitions: Sequence[str], skipped: Sequence[str]) -> dict[str, Any]:
+def shortened(partitions: Sequence[str], skipped: Sequence[str], skipped_count: int) -> dict[str, Any]:
     """Return partitions and left-out file slices, each as a short list and as the number of all entries."""
     return {
         "partitions": list(partitions[:_SHOWN_PARTITIONS]),
         "partition_count": len(partitions),
         "skipped": list(skipped[:_SHOWN_REASONS]),
-        "skipped_count": count_of_entries(skipped),
+        "skipped_count": skipped_count,
     }
 
 

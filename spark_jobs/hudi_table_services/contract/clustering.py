@@ -224,7 +224,10 @@ class ClusteringReport(Report):
 
     Attributes:
         plans: state and result of each plan, oldest plan first.
-        skipped: the file slices that the plan does not contain, by partition, with the reason.
+        skipped: the file slices that the plan does not contain, by partition, with the reason. A long list ends with a
+            line about the rest.
+        skipped_count: number of all entries of this list, with those that only the last line stands for.
+        skipped_slices: number of file slices that the plan does not contain.
         commits: number of commits since the last completed or pending clustering, in words.
         commit_count: the same number as an integer.
     """
@@ -233,6 +236,8 @@ class ClusteringReport(Report):
 
     plans: tuple[ClusteringPlanReport, ...] = ()
     skipped: tuple[str, ...] = ()
+    skipped_count: int = 0
+    skipped_slices: int = 0
     commits: str = ""
     commit_count: int = 0
 
@@ -250,6 +255,8 @@ class ClusteringReport(Report):
         return cls(
             plans=tuple(ClusteringPlanReport(**plan) for plan in plans),
             skipped=tuple(values["skipped"]),
+            skipped_count=values.get("skipped_count", len(values["skipped"])),
+            skipped_slices=values.get("skipped_slices", len(values["skipped"])),
             commits=values["commits"],
             commit_count=values["commit_count"],
         )

@@ -9,7 +9,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.report import Section
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import NOT_PARTITIONED, bar, count_of_entries, counted, human_bytes
+from hudi_table_services.contract.text import NOT_PARTITIONED, bar, counted, human_bytes
 
 SHOWN_GROUPS = 30
 SHOWN_SKIPPED = 20
@@ -21,7 +21,8 @@ def clustering_sections(report: ClusteringReport, result: JobResult) -> list[Sec
     if sizes := _size_lines(report, result):
         sections.append(("Sizes of files", sizes))
     if report.skipped:
-        sections.append(("Left out", _capped(report.skipped, SHOWN_SKIPPED, "more reason")))
+        more = _more(report.skipped_count - SHOWN_SKIPPED, "more reason")
+        sections.append(("Left out", [*report.skipped[:SHOWN_SKIPPED], *more]))
     return sections
 
 
@@ -136,9 +137,11 @@ def _histogram_lines(title: str, stats: FileStats) -> Iterable[str]:
 
 
 def _capped(lines: Sequence[str], shown: int, noun: str) -> list[str]:
-    count = count_of_entries(lines)
-    more = [f"… and {counted(count - shown, noun)}"] if count > shown else []
-    return [*lines[:shown], *more]
+    return [*lines[:shown], *_more(len(lines) - shown, noun)]
+
+
+def _more(count: int, noun: str) -> list[str]:
+    return [f"… and {counted(count, noun)}"] if count > 0 else []
 
 
 def _expected(groups: Iterable[ClusteringGroupReport]) -> int:

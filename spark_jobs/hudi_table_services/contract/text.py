@@ -1,14 +1,11 @@
 """Numbers as text, titles of findings, and advice about misspelled words, for logs, terminals and pages."""
 
 import difflib
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 BAR_CELLS = 24
 NOT_PARTITIONED = "(not partitioned)"
 _BLOCKS = " ▏▎▍▌▋▊▉█"
-_REST = re.compile(r"and (\d+) more(?:: .*)?")
-_FILES = re.compile(r": (\d+) files?(?:,|$)")
 
 
 def bar(value: float, full: float, cells: int = BAR_CELLS) -> str:
@@ -21,26 +18,6 @@ def bar(value: float, full: float, cells: int = BAR_CELLS) -> str:
 def counted(number: float, noun: str, spec: str = "") -> str:
     """Return a number and its noun: ``1 file``, ``2 files``. `spec` formats the number: ``1,536 rows`` with ``,``."""
     return f"{number:{spec}} {noun}{'' if number == 1 else 's'}"
-
-
-def rest_line(count: int, files: int | None = None) -> str:
-    """Return the last line of a list that leaves out `count` entries, for example ``and 450 more: 900 files``.
-
-    Args:
-        files: number of files in the entries that are left out; None if each entry is about one file slice.
-    """
-    return f"and {count} more" if files is None else f"and {count} more: {counted(files, 'file')}"
-
-
-def count_of_entries(lines: Sequence[str]) -> int:
-    """Return the number of entries of a list, with the entries that its last line, from `rest_line`, stands for."""
-    rest = _REST.fullmatch(lines[-1]) if lines else None
-    return len(lines) if rest is None else len(lines) - 1 + int(rest[1])
-
-
-def count_of_files(lines: Iterable[str]) -> int:
-    """Return the number of files in a list whose entries are like ``day=1: 2 files, reason``."""
-    return sum(int(found[1]) for found in map(_FILES.search, lines) if found is not None)
 
 
 def human_bytes(size: float) -> str:

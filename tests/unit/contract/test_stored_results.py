@@ -30,6 +30,9 @@ SERVICES_OF_VERSION_1 = {"writing", "savepoints", *FIELDS.values()}
 LATER_FIELDS = {"health": ("live_files", "metadata_table_state", "small_file_limit_source")}
 """Service → fields of its report that documents of version 1 lack."""
 
+LATER_COUNTS = {"clustering": ("skipped_count", "skipped_slices")}
+"""Service → counts of left-out file slices that documents of version 1 lack. A read counts the listed sentences."""
+
 LATER_SOURCE_FIELDS = ("table", "mode", "chain", "begin", "first_begin", "storage_options")
 """Fields of sources of writes that were added later."""
 
@@ -59,6 +62,9 @@ def test_a_stored_result_is_read_without_loss(path: Path) -> None:
         if written["report"] is not None:
             later = written["report"].pop(field)
             assert not any(later.values() if isinstance(later, dict) else later)
+    if written["report"] is not None:
+        counts = {written["report"].pop(field) for field in LATER_COUNTS.get(result.service, ())}
+        assert counts <= {len(written["report"].get("skipped", ()))}
     for name in FIELDS:
         assert reports[name] == (written["report"] if result.service == FIELDS[name] else None)
     assert stored.pop("contract_version") == 1

@@ -3,11 +3,8 @@
 import pytest
 
 from hudi_table_services.contract.text import (
-    count_of_entries,
-    count_of_files,
     counted,
     did_you_mean,
-    rest_line,
 )
 
 
@@ -40,10 +37,3 @@ def test_the_advice_names_the_most_similar_word_and_says_if_only_the_case_differ
     given: str, advice: str
 ) -> None:
     assert did_you_mean(given, ("upsert", "insert", "bulk_insert"), otherwise="otherwise") == advice
-
-
-def test_the_entries_and_files_of_a_list_are_counted_with_those_that_the_last_line_stands_for() -> None:
-    lines = ["day=1: 1 file, too large", "day=2: 2 files, in a plan", rest_line(450, 900)]
-    assert (count_of_entries(lines), count_of_files(lines)) == (452, 903)
-    assert count_of_entries(["day=1: a-0, in a plan", rest_line(3)]) == 4
-    assert (count_of_entries(()), count_of_files(())) == (0, 0)

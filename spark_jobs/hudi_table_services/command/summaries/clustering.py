@@ -6,7 +6,7 @@ from hudi_table_services.command.summaries.details import Details, shown_path
 from hudi_table_services.command.summary import Grid
 from hudi_table_services.contract.clustering import ClusteringGroupReport, ClusteringReport
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.text import count_of_files, counted, human_bytes
+from hudi_table_services.contract.text import counted, human_bytes
 
 
 def details(report: ClusteringReport, result: JobResult) -> Details:
@@ -38,7 +38,7 @@ def _facts(report: ClusteringReport, groups: Sequence[ClusteringGroupReport]) ->
             else "",
         ),
         ("Commits", report.commits),
-        ("Left out", counted(count_of_files(report.skipped), "file slice", ",") if report.skipped else ""),
+        ("Left out", counted(report.skipped_slices, "file slice", ",") if report.skipped else ""),
     )
 
 

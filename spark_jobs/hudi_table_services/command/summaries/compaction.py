@@ -11,7 +11,7 @@ from hudi_table_services.contract.compaction.compaction import (
 )
 from hudi_table_services.contract.compaction.compaction_text import logs_in_words
 from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.text import count_of_entries, counted, human_bytes, human_time
+from hudi_table_services.contract.text import counted, human_bytes, human_time
 
 
 def details(report: CompactionReport, result: JobResult) -> Details:
@@ -36,7 +36,7 @@ def _facts(report: CompactionReport, result: JobResult) -> Sequence[tuple[str, s
         ("Expected", f"{human_time(sum(seconds))} of tasks" if seconds else ""),
         # If the trigger prevents the compaction, the reason of the result begins with the same text.
         ("Trigger", "" if result.reason.startswith(report.trigger) else report.trigger),
-        ("Left out", counted(count_of_entries(report.skipped), "file slice", ",") if report.skipped else ""),
+        ("Left out", counted(report.skipped_count, "file slice", ",") if report.skipped else ""),
     )
 
 

@@ -224,7 +224,9 @@ class CompactionReport(Report):
 
     Attributes:
         plans: state and result of each plan, oldest plan first.
-        skipped: the file slices with log files that the plan does not contain, with the reason of each.
+        skipped: the file slices with log files that the plan does not contain, with the reason of each. A long list
+            ends with a line about the rest.
+        skipped_count: number of these file slices.
         trigger: the delta commits and the time since the last compaction, compared with the limits, in words.
         delta_commits: number of delta commits whose log files no compaction has merged; None if not counted.
         before, after: log files before and after the job: of the whole table or, if the job executed plans, of the
@@ -236,6 +238,7 @@ class CompactionReport(Report):
 
     plans: tuple[CompactionPlanReport, ...] = ()
     skipped: tuple[str, ...] = ()
+    skipped_count: int = 0
     trigger: str = ""
     delta_commits: int | None = None
     before: UnmergedLogs | None = None
@@ -255,6 +258,7 @@ class CompactionReport(Report):
         return cls(
             plans=tuple(CompactionPlanReport(**plan) for plan in plans),
             skipped=tuple(values["skipped"]),
+            skipped_count=values.get("skipped_count", len(values["skipped"])),
             trigger=values["trigger"],
             delta_commits=values["delta_commits"],
             before=None if before is None else UnmergedLogs(**before),

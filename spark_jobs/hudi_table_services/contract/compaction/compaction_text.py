@@ -10,13 +10,7 @@ from hudi_table_services.contract.compaction.compaction import (
 )
 from hudi_table_services.contract.report import Section
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.text import (
-    NOT_PARTITIONED,
-    count_of_entries,
-    counted,
-    human_bytes,
-    human_time,
-)
+from hudi_table_services.contract.text import NOT_PARTITIONED, counted, human_bytes, human_time
 
 SHOWN_PARTITIONS = 30
 SHOWN_SKIPPED = 20
@@ -30,7 +24,7 @@ def compaction_sections(report: CompactionReport, result: JobResult) -> list[Sec
     if report.trigger:
         sections.append(("Trigger", [f"{report.trigger[0].upper()}{report.trigger[1:]}"]))
     if report.skipped:
-        more = count_of_entries(report.skipped) - SHOWN_SKIPPED
+        more = report.skipped_count - SHOWN_SKIPPED
         rest = [f"… and {counted(more, 'more line')}"] if more > 0 else []
         sections.append(("Left out", [*report.skipped[:SHOWN_SKIPPED], *rest]))
     return sections

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.clustering import (
@@ -13,7 +13,7 @@ from hudi_table_services.contract.clustering import (
 )
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import counted, rest_line
+from hudi_table_services.contract.text import counted
 from hudi_table_services.jobs.clustering.executed import (
     DroppedPlan,
     ExecutedPlan,
@@ -81,9 +81,7 @@ class ClusteringReporter:
     ) -> JobResult:
         """Result of a schedule job that wrote no plan."""
         _LOG.info("Nothing to schedule: %s", reason)
-        report = ClusteringReport(
-            skipped=_skips(proposal), commits=in_words(commits), commit_count=commits.count
-        )
+        report = ClusteringReport(**_skips(proposal), commits=in_words(commits), commit_count=commits.count)
         files = _stats(snapshot.all_slices)
         result = self._result(Outcome.NOTHING_TO_DO, report)
         return replace(result, reason=reason, files_before=files, files_after=files)
@@ -217,7 +215,7 @@ class ClusteringReporter:
                 group.input_bytes / _MIB,
             )
         report = ClusteringReport(
-            plans=plans, skipped=_skips(proposal), commits=in_words(commits), commit_count=commits.count
+            plans=plans, **_skips(proposal), commits=in_words(commits), commit_count=commits.count
         )
         return replace(
             self._result(outcome, report),
@@ -259,14 +257,17 @@ def _application_id(spark: "SparkSession | None") -> str | None:
     return application_id(spark)
 
 
-def _skips(proposal: ClusteringProposal | None) -> tuple[str, ...]:
+def _skips(proposal: ClusteringProposal | None) -> dict[str, Any]:
+    """Return the fields of a `ClusteringReport` about the file slices that the plan does not contain."""
     skipped = proposal.skipped if proposal is not None else ()
     sentences = [
         f"{s.partition_path or '(not partitioned)'}: {counted(s.slices, 'file')}, {s.reason}"
         for s in skipped[:_REPORTED_SKIPS]
     ]
-    rest = skipped[_REPORTED_SKIPS:]
-    return (*sentences, rest_line(len(rest), sum(s.slices for s in rest))) if rest else tuple(sentences)
+    if more := len(skipped) - len(sentences):
+        sentences.append(f"and {more} more")
+    slices = sum(s.slices for s in skipped)
+    return {"skipped": tuple(sentences), "skipped_count": len(skipped), "skipped_slices": slices}
 
 
 def _stats(slices: Iterable[FileSlice]) -> FileStats:

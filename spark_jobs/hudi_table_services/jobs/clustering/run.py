@@ -36,5 +36,12 @@ def run_clustering(
     report = executed.report_as(ClusteringReport)
     if report is None:
         return executed
-    counted = replace(report, skipped=plans.skipped, commits=plans.commits, commit_count=plans.commit_count)
+    counted = replace(
+        report,
+        skipped=plans.skipped,
+        skipped_count=plans.skipped_count,
+        skipped_slices=plans.skipped_slices,
+        commits=plans.commits,
+        commit_count=plans.commit_count,
+    )
     return replace(executed, report=counted)

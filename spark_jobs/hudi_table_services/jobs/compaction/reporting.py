@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.compaction.compaction import (
@@ -14,7 +14,7 @@ from hudi_table_services.contract.compaction.compaction import (
 from hudi_table_services.contract.compaction.compaction_text import logs_in_words
 from hudi_table_services.contract.request import JobRequest
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome
-from hudi_table_services.contract.text import NOT_PARTITIONED, counted, rest_line
+from hudi_table_services.contract.text import NOT_PARTITIONED, counted
 from hudi_table_services.jobs.compaction.executed import (
     ExecutedCompaction,
     FailedCompaction,
@@ -76,7 +76,7 @@ class CompactionReporter:
         _LOG.info("Nothing to schedule: %s", reason)
         report = self._with_trigger(
             before=unmerged_logs(proposal.before if proposal else read_amplification(snapshot)),
-            skipped=_skips(proposal),
+            **_skips(proposal),
         )
         return replace(self._result(Outcome.NOTHING_TO_DO, report), reason=reason)
 
@@ -181,7 +181,7 @@ class CompactionReporter:
     def _planned(self, proposal: CompactionProposal, plan: CompactionPlanReport) -> CompactionReport:
         return self._with_trigger(
             plans=(plan,),
-            skipped=_skips(proposal),
+            **_skips(proposal),
             before=unmerged_logs(proposal.before),
             after=unmerged_logs(proposal.after),
         )
@@ -222,15 +222,16 @@ def _log_plans(report: CompactionReport) -> None:
             )
 
 
-def _skips(proposal: CompactionProposal | None) -> tuple[str, ...]:
-    """Return a sentence about each file slice that the plan does not contain."""
+def _skips(proposal: CompactionProposal | None) -> dict[str, Any]:
+    """Return the fields of a `CompactionReport` about the file slices that the plan does not contain."""
     skipped = proposal.skipped if proposal is not None else ()
     sentences = [
         f"{each.file_group_id.partition_path or NOT_PARTITIONED}: {each.file_group_id.file_id}, {each.reason}"
         for each in skipped[:_REPORTED_SKIPS]
     ]
-    more = len(skipped) - len(sentences)
-    return (*sentences, rest_line(more)) if more > 0 else tuple(sentences)
+    if more := len(skipped) - len(sentences):
+        sentences.append(f"and {more} more")
+    return {"skipped": tuple(sentences), "skipped_count": len(skipped)}
 
 
 def _application_id(spark: "SparkSession | None") -> str | None:

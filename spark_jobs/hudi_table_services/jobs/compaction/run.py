@@ -36,5 +36,11 @@ def run_compaction(
     report = executed.report_as(CompactionReport)
     if report is None:
         return executed
-    noted = replace(report, trigger=plans.trigger, delta_commits=plans.delta_commits, skipped=plans.skipped)
+    noted = replace(
+        report,
+        trigger=plans.trigger,
+        delta_commits=plans.delta_commits,
+        skipped=plans.skipped,
+        skipped_count=plans.skipped_count,
+    )
     return replace(executed, report=noted)
