@@ -14,8 +14,14 @@ import gc
 import os
 import sys
 import zipimport
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType as SparkStructType
 
 _read_directory_again = zipimport.zipimporter.invalidate_caches
 
@@ -27,6 +33,25 @@ class _Process:
     """Number of imported modules when the objects of the process were last frozen."""
     directories: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - one value for each process
     """Modification time and size of each archive when its directory was last read, by path of the importer."""
+
+
+def map_in_arrow(
+    frame: "DataFrame",
+    work: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+    schema: "str | SparkStructType",
+) -> "DataFrame":
+    """Return a frame of the batches that `work` yields for each partition, in prepared workers.
+
+    Args:
+        work: picklable function. Its argument are the batches of one partition of `frame`.
+        schema: columns of the yielded batches as Spark's types.
+    """
+
+    def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        prepare_worker()
+        yield from work(batches)
+
+    return frame.mapInArrow(run_partition, schema)
 
 
 def prepare_worker() -> None:

@@ -24,7 +24,7 @@ from hudi_table_services.errors import (
     ObjectNotFoundError,
 )
 from hudi_table_services.execution.driver_tasks import collect_small, fits_driver, run_in_driver
-from hudi_table_services.execution.python_worker import prepare_worker
+from hudi_table_services.execution.python_worker import map_in_arrow
 from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.execution.sessions.session import is_stopped
@@ -125,7 +125,8 @@ def _run_on_workers(
             for number in batch.column(0).to_pylist():
                 yield _guarded(partial(run_group, number))
 
-    frame = spark.range(0, len(grouped), 1, len(grouped)).mapInArrow(run_partition, _SPARK_RESULT_SCHEMA)
+    numbers = spark.range(0, len(grouped), 1, len(grouped))
+    frame = map_in_arrow(numbers, run_partition, _SPARK_RESULT_SCHEMA)
     by_index: dict[int, ResultT] = {}
     with Phase(description, sizes, counts or ServerCounts.of(spark, sizes)).logged():
         for results in collect_results(spark, frame, description):
@@ -160,7 +161,7 @@ def map_batches(
             results = None if batches is None else run_in_driver([batches], lambda each: work(iter(each)))
             if results is not None:
                 return results
-        return collect_results(spark, frame.mapInArrow(run_partition, _SPARK_RESULT_SCHEMA), description)
+        return collect_results(spark, map_in_arrow(frame, run_partition, _SPARK_RESULT_SCHEMA), description)
 
 
 def collect_results(spark: "SparkSession", frame: "DataFrame", description: str) -> list[Any]:
@@ -226,8 +227,7 @@ def _different_types(cause: str) -> InvalidDataError:
 
 
 def _guarded(work: Callable[[], object]) -> pa.RecordBatch:
-    """Run the work in a prepared worker, and pickle the result."""
-    prepare_worker()
+    """Run the work, and pickle the result."""
     try:
         result: object = work()
     except ObjectNotFoundError as error:

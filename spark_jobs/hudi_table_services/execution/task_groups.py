@@ -1,11 +1,11 @@
-"""Combine small tasks into one Spark task, because starting a Spark task takes as long as writing some rows."""
+"""Combine small tasks into one Spark task, because the start of each Spark task costs time."""
 
 import heapq
 from collections.abc import Sequence
 
 BYTES_OF_A_SPARK_TASK = 16 << 20
-"""Target size of a Spark task: compressed bytes that a core writes in 1 to 2 s. Starting a Spark task takes 10 to
-50 ms, most of it in the JVM."""
+"""Target size of a Spark task: compressed bytes that a core writes in 1 to 2 s. The start of a Spark task takes about
+50 ms of a core, most of it in the JVM (Spark 3.5)."""
 
 BYTES_OF_A_FILE = 128 << 10
 """Cost of opening and closing a file: the number of bytes that a task writes in the same time."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.datasource import InputPartition
 
+from hudi_table_services.execution.python_worker import prepare_worker
 from hudi_table_services.execution.reading.scan_frame import read_slices, slice_groups
 from hudi_table_services.execution.reading.slice_rows import SliceReader
 from hudi_table_services.model.file_group import FileSlice
@@ -58,4 +59,5 @@ def scan_partitions(storage: Storage, scan: TableScan) -> list[ScanPartition]:
 def rows_of_partition(partition: InputPartition) -> "Iterator[RecordBatch]":
     """Yield the rows of a partition that `scan_partitions` made."""
     assert isinstance(partition, ScanPartition)  # noqa: S101 - there are no other partitions
+    prepare_worker()
     yield from read_slices(partition.reader, partition.slices)

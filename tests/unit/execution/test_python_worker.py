@@ -5,13 +5,18 @@ import subprocess
 import sys
 import zipfile
 import zipimport
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from hudi_table_services.execution import python_worker
-from hudi_table_services.execution.python_worker import prepare_worker
+from hudi_table_services.execution.python_worker import map_in_arrow
+from hudi_table_services.reading.scan_reader import plan_read
+from support.spark.in_driver import DriverSession
+from support.spark.log_tables import new_log_table
 
 BEGIN = """
 import gc, importlib, sys, zipfile, zipimport
@@ -106,12 +111,39 @@ def test_an_archive_that_cannot_be_read_is_read_in_the_next_task(archive: Path) 
     assert importer.find_spec("first_module") is not None
 
 
-def test_arrow_has_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def unprepared(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """This process as an unprepared worker: Arrow has several threads. Undo the preparation afterwards."""
     monkeypatch.setattr(zipimport.zipimporter, "invalidate_caches", zipimport.zipimporter.invalidate_caches)
     before = pa.cpu_count()
-    try:
-        pa.set_cpu_count(before + 1)
-        prepare_worker()
-        assert pa.cpu_count() == 1
-    finally:
-        pa.set_cpu_count(before)
+    pa.set_cpu_count(before + 1)
+    yield
+    pa.set_cpu_count(before)
+
+
+@pytest.mark.usefixtures("unprepared")
+def test_the_tasks_of_a_frame_run_in_prepared_workers() -> None:
+    def threads(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            yield pa.record_batch({"threads": [pa.cpu_count()]})
+
+    numbers: Any = DriverSession().range(0, 1, 1, 1)
+    frame: Any = map_in_arrow(numbers, threads, "threads long")
+    assert frame.toArrow()["threads"].to_pylist() == [1]
+
+
+@pytest.mark.usefixtures("unprepared")
+def test_the_tasks_of_a_data_source_run_in_prepared_workers(tmp_path: Path) -> None:
+    from hudi_table_services.reading.scan_partitions import rows_of_partition, scan_partitions
+
+    table = new_log_table(tmp_path / "t", 9)
+    table.write([("k", 1, "p", "v")])
+    (partition,) = scan_partitions(table.storage, plan_read(table.storage, {}))
+    assert sum(batch.num_rows for batch in rows_of_partition(partition)) == 1
+    assert pa.cpu_count() == 1
+
+
+def test_only_one_function_runs_tasks_on_arrow_batches() -> None:
+    engine = Path(python_worker.__file__).parents[1]
+    found = {path.name for path in engine.rglob("*.py") if ".mapInArrow(" in path.read_text(encoding="utf-8")}
+    assert found == {"python_worker.py"}

@@ -11,7 +11,7 @@ from hudi_table_services.errors import UnsupportedTableError
 from hudi_table_services.execution.base_file_writer import RECORD_KEY
 from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
 from hudi_table_services.execution.log_merging.slice_reading import SliceReading
-from hudi_table_services.execution.python_worker import prepare_worker
+from hudi_table_services.execution.python_worker import map_in_arrow
 from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.hudi_format.metadata_table.keys import file_group_of
 from hudi_table_services.model.file_group import FileSlice
@@ -75,7 +75,7 @@ class RecordIndexFiles:
         if not self.slices:
             return []
         numbers = spark.range(0, len(self.slices), 1, len(self.slices))
-        keys = numbers.mapInArrow(self._keys, _SPARK_KEYS)
+        keys = map_in_arrow(numbers, self._keys, _SPARK_KEYS)
         routed = keys.repartition(self.group_count, "file_group")
         ordered = routed.sortWithinPartitions("file_group", "record_key")
         description = f"Write a record index of {len(self.slices)} file slices"
@@ -85,7 +85,6 @@ class RecordIndexFiles:
 
     def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the keys of the slices whose numbers are in the batches."""
-        prepare_worker()
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 yield from self._keys_of(place)

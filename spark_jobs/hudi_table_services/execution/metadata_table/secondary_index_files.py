@@ -10,7 +10,7 @@ import pyarrow as pa
 from hudi_table_services.execution.log_merging.merged_slice import rows_of_slice
 from hudi_table_services.execution.log_merging.slice_reading import SliceReading
 from hudi_table_services.execution.metadata_table.secondary_keys import SecondaryKeyGroups, all_secondary_keys
-from hudi_table_services.execution.python_worker import prepare_worker
+from hudi_table_services.execution.python_worker import map_in_arrow
 from hudi_table_services.execution.spark_tasks import map_batches
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.metadata_table import (
@@ -61,7 +61,7 @@ class SecondaryIndexFiles:
         if not self.slices:
             return []
         numbers = spark.range(0, len(self.slices), 1, len(self.slices))
-        keys = numbers.mapInArrow(self._keys, _SPARK_KEYS)
+        keys = map_in_arrow(numbers, self._keys, _SPARK_KEYS)
         ordered = keys.repartition(self.group_count, "file_group").sortWithinPartitions("file_group", "key")
         description = f"Write {self.index.name} of {len(self.slices)} file slices"
         found = map_batches(ordered, self._write_groups, description=description)
@@ -69,7 +69,6 @@ class SecondaryIndexFiles:
 
     def _keys(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the keys of the slices whose numbers are in the batches."""
-        prepare_worker()
         for batch in batches:
             for place in batch.column(0).to_pylist():
                 yield from self._keys_of(self.slices[place])

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from hudi_table_services.execution.python_worker import prepare_worker
+from hudi_table_services.execution.python_worker import map_in_arrow
 from hudi_table_services.execution.reading.slice_rows import SliceReader
 from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.spark_tasks import default_parallelism
@@ -39,7 +39,7 @@ def scan_frame(
             for number in batch.column(0).to_pylist():
                 yield from read_slices(reader, groups[number])
 
-    return spark.range(0, len(groups), 1, len(groups)).mapInArrow(run_partition, schema)
+    return map_in_arrow(spark.range(0, len(groups), 1, len(groups)), run_partition, schema)
 
 
 def slice_groups(
@@ -52,7 +52,6 @@ def slice_groups(
 
 def read_slices(reader: SliceReader, slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
     """Yield the rows of slices as record batches."""
-    prepare_worker()
     for each in slices:
         for rows in reader.rows(each):
             yield from rows.to_batches()
