@@ -14,6 +14,7 @@ from hudi_table_services.execution.sources.parquet_footer import read_parquet_fo
 from hudi_table_services.execution.sources.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, from_optional_avro_json
 from hudi_table_services.model.schema import INT, STRING, DecimalType, PrimitiveType, StructType
+from hudi_table_services.planning.table.schema_evolution import TypeConflict
 from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, rows_of, sql_name
 from hudi_table_services.planning.table.source_columns import (
     infers_types,
@@ -68,14 +69,14 @@ def explain_null_columns(
         for name, kind in types.items()
         if isinstance(kind, PrimitiveType | DecimalType) and not can_be_cast(kind, INT)
     }
-    named = next((name for name in casts if f"Column {name!r} " in refusal.message), None)
-    if named is None:
+    conflict = refusal.evidence
+    if not isinstance(conflict, TypeConflict) or conflict.column not in casts:
         return refusal
     # Spark casts strings to every simple type, but integers for example not to dates.
     texts = cast_query(batch.names, dict.fromkeys(casts, "STRING"), rows=rows_of(request.source))
     query = cast_query(batch.names, casts, rows=f"({texts})")
     return InvalidRequestError(
-        f"{refusal.message} Column {named!r} {_only_nulls(True)}.",
+        f"{refusal.message} Column {conflict.column!r} {_only_nulls(True)}.",
         hint=f"Give this source query (--source-sql): {query}",
     )
 

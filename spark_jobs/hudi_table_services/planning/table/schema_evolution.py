@@ -146,6 +146,13 @@ def _advice_on_missing(missing: Sequence[str], new: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class TypeConflict:
+    """Names a column whose types in the table and in the rows conflict. The error has this object as `evidence`."""
+
+    column: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Merger:
     version: TableVersion
     fill: bool
@@ -223,6 +230,7 @@ class _Merger:
         raise InvalidRequestError(
             f"Column {path!r} {_both(table, incoming)}{f'; {why}' if why else ''}.",
             hint=self._advice(table, incoming, path, nested=nested),
+            evidence=TypeConflict(path),
         )
 
     def _advice(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> str:

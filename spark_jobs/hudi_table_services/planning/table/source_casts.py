@@ -57,7 +57,7 @@ def refuse_repeated_columns(batch: StructType, source: SourceSpec | None) -> Non
     times = "twice" if count[name.lower()] == 2 else f"{count[name.lower()]} times"
     raise InvalidRequestError(
         f"The source query (--source-sql) returns the column {name!r} {times}.",
-        hint=f"Take the column out of the asterisk; Spark 3.5 needs the names of all columns instead: {query}"
+        hint=f"Exclude the column from the asterisk: {query}. Spark 3.5 has no EXCEPT; name all columns there."
         if changed
         else "Leave out one of the columns, or give it another name.",
     )

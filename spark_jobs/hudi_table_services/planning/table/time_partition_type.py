@@ -57,7 +57,7 @@ def with_timestamp_type(
 
 
 def refuse_untimed_column(column: Field, names: Sequence[str], source: SourceSpec | None) -> None:
-    """Refuse a partition column of strings or numbers that the table is to be partitioned by a unit of time of.
+    """Refuse a unit of time for a partition column that contains strings or numbers.
 
     Args:
         column: the column, as the rows have it. The function accepts times, and types that cannot be cast to times.
