@@ -111,7 +111,7 @@ def test_the_rows_of_all_batches_of_a_row_group_are_found_until_the_last_wanted_
     batches = read_batches(monkeypatch)
     found = rows_of(reader(storage, number(Comparison.IN, *wanted), columns=("n", "c")))
     assert [row["n"] for row in found] == list(wanted)
-    # Five batches of the column of the condition; then three batches, because the last has no wanted row after it.
+    # Five batches of the column of the condition, then three batches: no wanted row follows the third batch.
     assert batches == [("n",)] * 5 + [("n", "c")] * 3
 
 
