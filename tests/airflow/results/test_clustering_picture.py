@@ -52,6 +52,8 @@ def planned(*groups: ClusteringGroupReport) -> JobResult:
         report=ClusteringReport(
             plans=(plan,),
             skipped=("city=c: 1 file, nothing to merge it with",),
+            skipped_count=1,
+            skipped_slices=1,
             commits="5 commits and no clustering yet",
         ),
     )
@@ -125,7 +127,7 @@ def test_the_text_of_a_failure_shows_the_work_done_before_the_failure() -> None:
 def test_the_text_and_the_return_value_have_a_limited_size() -> None:
     many = planned(*(replace(PLANNED[0], partition_path=f"city={n:04}") for n in range(500)))
     assert many.report is not None
-    many = replace(many, report=replace(many.report, skipped=("why",) * 500))
+    many = replace(many, report=replace(many.report, skipped=("why",) * 500, skipped_count=500))
     (_, lines), *_ = many.sections()
     assert lines[-1] == f"… and {500 - SHOWN_GROUPS} more groups"
     answer = clustering_answer(many)
