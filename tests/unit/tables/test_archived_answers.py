@@ -145,7 +145,9 @@ def test_the_timeline_says_whether_there_may_be_an_archive(version: TableVersion
 
 def test_a_search_in_the_history_reads_the_newest_files_first() -> None:
     history = History(TableVersion.V9)
-    old, new = history.commits(2, B), history.commits(10, A)
+    # No other text of a commit contains these names; random hexadecimal digits can contain "f1".
+    older, newer = FileGroupId("b", "older group"), FileGroupId("a", "newer group")
+    old, new = history.commits(2, older), history.commits(10, newer)
     store, counting = history.table.timeline_store, CountingStorage(history.storage)
     entries = [
         HistoryEntry(
@@ -165,8 +167,8 @@ def test_a_search_in_the_history_reads_the_newest_files_first() -> None:
     def files_read() -> int:
         return sum(count for path, count in counting.requests.items() if path.endswith(".parquet"))
 
-    first = next(iter(searched.find("f1")))
+    first = next(iter(searched.find(newer.file_id)))
     assert (first.instant.requested_time, files_read()) == (new[-1].requested_time, 1)
     times = [i.requested_time for i in reversed((*old, *new))]
-    found = [each.instant.requested_time for text in ("f1", "f2") for each in searched.find(text)]
+    found = [each.instant.requested_time for group in (newer, older) for each in searched.find(group.file_id)]
     assert found == times
