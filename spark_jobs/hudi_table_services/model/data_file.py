@@ -115,12 +115,13 @@ class LogFile:
         match = _LOG.fullmatch(name)
         if match is None:
             return None
+        file_id, instant, version, token, suffix = match.groups()
         return cls(
-            file_id=match["file_id"],
-            instant_time=match["instant"],
-            version=int(match["version"]),
-            write_token=match["token"],
-            is_cdc=match["suffix"] is not None,
+            file_id=file_id,
+            instant_time=instant,
+            version=int(version),
+            write_token=token,
+            is_cdc=suffix is not None,
             size_bytes=size_bytes,
         )
 

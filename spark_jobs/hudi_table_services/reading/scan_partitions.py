@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import InputPartition
 
 from hudi_table_services.execution.python_worker import prepare_worker
-from hudi_table_services.execution.reading.scan_frame import read_slices, slice_groups
+from hudi_table_services.execution.reading.scan_frame import read_parts
+from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader
-from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.reading.predicate import Predicate
 from hudi_table_services.reading.scan_reader import plan_read, slice_reader
 from hudi_table_services.storage.stores.storage import Storage
@@ -23,12 +23,12 @@ _PARALLELISM = 16
 
 
 class ScanPartition(InputPartition):
-    """The slices that one Spark task reads."""
+    """The parts of slices that one Spark task reads."""
 
-    def __init__(self, reader: SliceReader, slices: Sequence[FileSlice]) -> None:
+    def __init__(self, reader: SliceReader, parts: Sequence[SlicePart]) -> None:
         super().__init__(None)
         self.reader = reader
-        self.slices = tuple(slices)
+        self.parts = tuple(parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +53,11 @@ def scan_partitions(storage: Storage, scan: TableScan) -> list[ScanPartition]:
     if not scan.plan.slices:
         return []
     reader = slice_reader(storage, scan)
-    return [ScanPartition(reader, group) for group in slice_groups(reader, scan.plan.slices, _PARALLELISM)]
+    return [ScanPartition(reader, group) for group in reader.work.groups(scan.plan.slices, _PARALLELISM)]
 
 
 def rows_of_partition(partition: InputPartition) -> "Iterator[RecordBatch]":
     """Yield the rows of a partition that `scan_partitions` made."""
     assert isinstance(partition, ScanPartition)  # noqa: S101 - there are no other partitions
     prepare_worker()
-    yield from read_slices(partition.reader, partition.slices)
+    yield from read_parts(partition.reader, partition.parts)

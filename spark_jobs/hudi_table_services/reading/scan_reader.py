@@ -8,6 +8,7 @@ from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.reading.scan_frame import spark_schema
+from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
 from hudi_table_services.model.reading.query import TableQuery
 from hudi_table_services.model.schema import StructType, with_meta_columns
@@ -92,4 +93,4 @@ def rows_of_scan(storage: Storage, scan: TableScan) -> "Iterator[Table]":
     """
     reader = slice_reader(storage, scan)
     for each in scan.plan.slices:
-        yield from reader.rows(each)
+        yield from reader.rows(SlicePart(each))

@@ -26,6 +26,7 @@ from hudi_table_services.execution.log_merging.slice_reading import LogMerging
 from hudi_table_services.execution.reading.key_filters import may_have_keys
 from hudi_table_services.execution.reading.row_conditions import fulfilling, mask_of
 from hudi_table_services.execution.reading.row_groups import wanted_row_groups
+from hudi_table_services.execution.reading.slice_parts import ReadWork, SlicePart
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.reading.predicate import ColumnPredicate
 from hudi_table_services.model.schema import META_COLUMNS
@@ -54,13 +55,14 @@ class SliceReader:
     keys: frozenset[str] | None = None
     gone: tuple[str, str] = ("", "")
 
-    def rows(self, file_slice: FileSlice) -> Iterator[pa.Table]:
-        """Yield the rows of a slice that fulfil the conditions, in batches of bounded size, with `columns`.
+    def rows(self, part: SlicePart) -> Iterator[pa.Table]:
+        """Yield the rows of a part of a slice that fulfil the conditions, in batches of bounded size, with `columns`.
 
         Raises:
             ExecutionFailedError: a file of the slice does not exist any more; the message names the file.
             HudiTableServiceError: see `open_base_file` and `open_merged_slice`.
         """
+        file_slice = part.file_slice
         with self._naming_deleted_files():
             if self.merging is not None and file_slice.log_files:
                 yield from self._merged(file_slice, self.merging)
@@ -68,7 +70,7 @@ class SliceReader:
                 path, size = file_slice.base_file_path, file_slice.base_file.size_bytes
                 keeps = bool(self.predicates)
                 with open_base_file(self.storage, path, size, keeps_dictionaries=keeps) as file:
-                    yield from self._of_base_file(file)
+                    yield from self._of_base_file(file, part)
 
     def _merged(self, file_slice: FileSlice, merging: LogMerging) -> Iterator[pa.Table]:
         needed = merging.reading(self.data_schema, self._needed.names).data_columns
@@ -78,17 +80,18 @@ class SliceReader:
                 if found.num_rows:
                     yield found.select(self.columns.names)
 
-    def _of_base_file(self, file: pq.ParquetFile) -> Iterator[pa.Table]:
+    def _of_base_file(self, file: pq.ParquetFile, part: SlicePart) -> Iterator[pa.Table]:
         batch_rows = rows_per_batch(file)
+        numbers = part.row_groups(file.metadata.num_row_groups)
         if not self.predicates:
-            numbers = list(range(file.metadata.num_row_groups))
-            for rows in _batches(file, numbers, self.columns, batch_rows):
+            for rows in _batches(file, list(numbers), self.columns, batch_rows):
                 yield conform(rows, self.columns)
             return
         if self.keys is not None and not may_have_keys(file, self.keys):
             return
         for number in wanted_row_groups(file, self.predicates):
-            yield from self._of_row_group(file, number, batch_rows)
+            if number in numbers:
+                yield from self._of_row_group(file, number, batch_rows)
 
     def _of_row_group(self, file: pq.ParquetFile, number: int, batch_rows: int) -> Iterator[pa.Table]:
         compared = _batches(file, [number], self._compared, batch_rows)
@@ -110,12 +113,17 @@ class SliceReader:
                 return
 
     @property
-    def share_of_columns(self) -> float:
-        """Part of the columns of a base file that this reader reads, between 0 and 1.
+    def work(self) -> ReadWork:
+        """The work of reading slices with this reader. All columns count as equally large.
 
-        All columns count as equally large.
+        A read of certain keys does not divide files: it usually reads one row group of a file, and each part would
+        check the bloom filter again.
         """
-        return len(self._needed) / (len(META_COLUMNS) + len(self.data_schema))
+        return ReadWork(
+            share_of_columns=len(self._needed) / (len(META_COLUMNS) + len(self.data_schema)),
+            merges_logs=self.merging is not None,
+            divides_files=self.keys is None,
+        )
 
     @cached_property
     def _compared(self) -> pa.Schema:

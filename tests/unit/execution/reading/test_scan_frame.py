@@ -8,10 +8,8 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from_spark_json
-from hudi_table_services.execution.reading.scan_frame import slice_groups
+from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import result_schema
-from hudi_table_services.model.data_file import BaseFile, LogFile
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.reading.read_table import explain_read, open_read, read_table
 from hudi_table_services.reading.scan_reader import plan_read, slice_reader, spark_columns
 from judges.rows import ALL_TYPES, LOCAL_TIME
@@ -80,41 +78,10 @@ def test_a_scan_keeps_its_state_when_it_is_sent_to_tasks(table: LogTable) -> Non
     before = values(rows_of(table.storage, scan), *NAMES)
     reader = pickle.loads(pickle.dumps(slice_reader(table.storage, scan)))
     table.write([("k0", 9, "p0", "later"), ("k9", 9, "p1", "later")])
-    rows = [row for each in scan.plan.slices for found in reader.rows(each) for row in found.to_pylist()]
-    assert values(rows, *NAMES) == before
-
-
-def a_slice(number: int, size: int, log_size: int = 0) -> FileSlice:
-    file_id = f"f{number}"
-    log = LogFile(file_id=file_id, instant_time=TIME, version=1, write_token="0-0-0", size_bytes=log_size)
-    base = BaseFile(file_id=file_id, write_token="0-0-0", instant_time=TIME, size_bytes=size)
-    return FileSlice(
-        file_group_id=FileGroupId("p", file_id),
-        base_instant_time=TIME,
-        base_file=base,
-        log_files=(log,) if log_size else (),
-    )
-
-
-def test_tasks_have_about_the_same_cost(table: LogTable) -> None:
-    slices = [
-        a_slice(0, 64 << 20),
-        a_slice(1, 1 << 20, 16 << 20),
-        *(a_slice(n, 1 << 20) for n in range(2, 40)),
+    rows = [
+        row
+        for each in scan.plan.slices
+        for found in reader.rows(SlicePart(each))
+        for row in found.to_pylist()
     ]
-    reader = slice_reader(table.storage, plan_read(table.storage, {}))
-    groups = slice_groups(reader, slices, 4)
-    assert sorted(each for group in groups for each in group) == sorted(slices)
-    assert len(groups) % 4 == 0
-    assert {len(group) for group in groups if {slices[0], slices[1]} & set(group)} == {1}
-
-
-def test_a_read_of_few_columns_has_fewer_tasks(table: LogTable) -> None:
-    slices = [a_slice(number, 64 << 20) for number in range(8)]
-
-    def task_count(columns: list[str] | None) -> int:
-        reader = slice_reader(table.storage, plan_read(table.storage, {}, columns=columns))
-        return len(slice_groups(reader, slices, 2))
-
-    assert task_count(None) == 8
-    assert task_count(["k"]) == 4
+    assert values(rows, *NAMES) == before

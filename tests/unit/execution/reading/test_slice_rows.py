@@ -15,6 +15,7 @@ from hudi_table_services.execution.base_file_writer import utf8_buffers
 from hudi_table_services.execution.reading import slice_rows
 from hudi_table_services.execution.reading.key_filters import may_have_keys
 from hudi_table_services.execution.reading.row_groups import wanted_row_groups
+from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
@@ -61,8 +62,10 @@ def reader(
     )
 
 
-def rows_of(found: SliceReader) -> list[dict[str, Any]]:
-    return [row for table in found.rows(SLICE) for row in table.to_pylist()]
+def rows_of(found: SliceReader, parts: int = 1) -> list[dict[str, Any]]:
+    """Return the rows of all parts of the slice, in the order of the parts."""
+    tables = [table for each in range(parts) for table in found.rows(SlicePart(SLICE, each, parts))]
+    return [row for table in tables for row in table.to_pylist()]
 
 
 def number(comparison: Comparison, *values: Any) -> ColumnPredicate:
@@ -72,7 +75,7 @@ def number(comparison: Comparison, *values: Any) -> ColumnPredicate:
 def test_all_columns_follow_the_meta_columns_and_may_be_null() -> None:
     storage = new_storage("all-columns")
     stored(storage, pa.table({"n": [1], "c": [0.5]}))
-    found = list(reader(storage).rows(SLICE))
+    found = list(reader(storage).rows(SlicePart(SLICE)))
     assert [table.schema for table in found] == [result_schema(DATA, None)]
     assert found[0].column_names == [*META_COLUMNS, "n", "c", "added"]
     assert all(field.nullable for field in found[0].schema)
@@ -89,6 +92,27 @@ def test_the_result_has_the_wanted_columns_in_the_wanted_order() -> None:
         {"c": 2.5, "_hoodie_record_key": "_hoodie_record_key-2"},
     ]
     assert rows_of(found)[0].keys() == dict.fromkeys(columns).keys()
+
+
+@pytest.mark.parametrize("columns", [("n",), ("added",), None], ids=["present", "absent", "all"])
+@pytest.mark.parametrize("parts", [1, 2, 3, 5])
+def test_the_parts_of_a_slice_have_each_row_once(columns: tuple[str, ...] | None, parts: int) -> None:
+    storage = new_storage("parts")
+    stored(storage, pa.table({"n": [1, 2, 3, 4, 5, 6], "c": [0.5] * 6}))
+    whole = reader(storage, columns=columns)
+    assert len(rows_of(whole)) == 6
+    assert rows_of(whole, parts) == rows_of(whole)
+
+
+def test_a_part_reads_only_its_row_groups() -> None:
+    storage = new_storage("row-groups-of-parts")
+    stored(storage, pa.table({"n": [1, 2, 3, 4, 5, 6], "c": [0.5] * 6}))
+    parts = [reader(storage, columns=("n",)).rows(SlicePart(SLICE, each, 3)) for each in range(3)]
+    assert [[n for table in part for n in table["n"].to_pylist()] for part in parts] == [
+        [1, 2],
+        [3, 4],
+        [5, 6],
+    ]
 
 
 def test_row_groups_without_wanted_rows_are_not_read() -> None:
@@ -158,7 +182,7 @@ def test_only_strings_that_repeat_are_read_as_dictionaries(
     with open_base_file(storage, PATH) as file:
         assert not pa.types.is_dictionary(file.schema_arrow.field("added").type)
     if pa.types.is_string(column.type):
-        (found,) = reader(storage, number(Comparison.EQUAL, 7), columns=("added",)).rows(SLICE)
+        (found,) = reader(storage, number(Comparison.EQUAL, 7), columns=("added",)).rows(SlicePart(SLICE))
         assert found.schema == pa.schema([("added", pa.string())])
         assert found["added"].to_pylist() == [column[7].as_py()]
 
@@ -195,7 +219,7 @@ def test_a_read_returns_exactly_the_rows_that_fulfil_the_conditions(
         storage=storage, data_schema=schema, columns=result_schema(schema, ("n",)), predicates=(wanted,)
     )
     expected = [place for place, value in enumerate(values) if holds(wanted, value)]
-    assert [row["n"] for row in rows_of(found)] == expected
+    assert [row["n"] for row in rows_of(found, data.draw(st.integers(1, 6)))] == expected
 
 
 def test_a_widened_column_is_read_with_its_current_type() -> None:
