@@ -43,7 +43,8 @@ def read_table(
     """Return a DataFrame of a table of version 6, 8 or 9.
 
     This function reads the timeline and chooses the files; the DataFrame then always returns the rows of this state,
-    whatever is written later. Spark's tasks read the files with Arrow. The session may be a classic session of Spark
+    whatever is written later. Spark's tasks read the files with Arrow; this function itself reads the rows of a few
+    record keys if they are in one base file. The session may be a classic session of Spark
     3.5 or 4, or a session of Spark Connect. The plan is logged at the level INFO (`explain_read` returns it).
 
     Args:

@@ -12,7 +12,7 @@ from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.reading.read_changes import read_changes
 from hudi_table_services.reading.read_table import explain_read, read_table
-from judges.rows import ALL_TYPES, LOCAL_TIME, as_table, assert_rows_equal, merged, some_rows
+from judges.rows import ALL_TYPES, KEY, LOCAL_TIME, PARTITION, as_table, assert_rows_equal, merged, some_rows
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, window
 from support.spark.log_tables import LogTable, new_log_table
 
@@ -165,3 +165,26 @@ def test_a_frame_has_the_values_and_types_of_all_columns(
     assert types["local_time"] == "timestamp_ntz"
     assert types["wide_decimal"] == "decimal(38,10)"
     assert types["visits"] == "array<struct<when:date,cost:decimal(12,3)>>"
+
+
+def test_a_frame_of_few_keys_has_the_values_and_types_of_all_columns(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    from judges.engine import Engine
+
+    flat = [field for field in ALL_TYPES if not pa.types.is_nested(field.type)]
+    schema = pa.schema([*flat, LOCAL_TIME])
+    table, rows = tmp_path / "t", some_rows(range(20), 1, schema)
+    Engine(spark, tmp_path).write(table, as_table(rows, schema), version=9)
+    wanted = [row for row in rows if row[PARTITION] == "a"][:6]
+    assert any(row["instant"] is None for row in wanted)
+    filters = [(KEY, "in", [row[KEY] for row in wanted]), (PARTITION, "=", "a")]
+    frame = read_table(spark, str(table), filters=filters)
+    whole = read_table(spark, str(table))
+    by_tasks = whole.where(whole[KEY].isin([row[KEY] for row in wanted]))
+    assert frame.schema == whole.schema
+    assert sorted(frame.collect()) == sorted(by_tasks.collect())
+    for file in table.glob("a/*.parquet"):
+        file.unlink()
+    # The driver has read the rows.
+    assert_rows_equal(arrow_of(frame).drop_columns(frame.columns[:5]), merged({}, wanted), "read_table")

@@ -32,7 +32,9 @@ class DriverSession:
         return DriverFrame(self, rows)
 
     def createDataFrame(self, rows: list[Any], schema: Any) -> "DriverFrame":  # noqa: N802 - name in Spark
-        return self.frame(pa.Table.from_pylist(rows, to_arrow_schema(schema, timezone="UTC")))
+        types = to_arrow_schema(schema, timezone="UTC")
+        named = [row if isinstance(row, dict) else dict(zip(types.names, row, strict=True)) for row in rows]
+        return self.frame(pa.Table.from_pylist(named, types))
 
     def addArtifacts(self, *paths: str, pyfile: bool = False) -> None:  # noqa: N802 - name in Spark
         """The driver has the engine already."""

@@ -21,18 +21,36 @@ _ROWS_PER_BATCH = 1 << 14
 they fit into the cache of the processor."""
 
 
+_MAX_KEYS, _MAX_ROWS = 100, 1000
+"""Largest number of record keys that the driver looks up, and of rows that it keeps for them."""
+
+_TYPES_WITH_PYTHON_VALUES = frozenset(
+    {"binary", "boolean", "byte", "date", "decimal", "double", "float", "integer", "long", "short", "string"}
+    | {"timestamp", "timestamp_ntz"}
+)
+"""Names of Spark's types for which Arrow and Spark use the same values of Python."""
+
+
 def scan_frame(
     spark: "SparkSession", reader: SliceReader, slices: Sequence[FileSlice], schema: "SparkStructType"
 ) -> "DataFrame":
     """Return a DataFrame that reads the slices whenever Spark evaluates it.
 
+    The driver itself reads the rows of a few keys if they are in one file without log files, because the start of a
+    Spark task takes longer than this read. The DataFrame then contains the rows.
+
     Args:
         schema: columns of `reader` as Spark's types; see `spark_schema`.
+
+    Raises:
+        HudiTableServiceError: the driver reads the rows, and `SliceReader.rows` raises an error.
     """
-    if connect.is_connect(spark):
-        connect.upload_engine(spark)
     if not slices:
         return spark.createDataFrame([], schema)
+    if (rows := _rows_of_few_keys(reader, slices, schema)) is not None:
+        return spark.createDataFrame(rows, schema)
+    if connect.is_connect(spark):
+        connect.upload_engine(spark)
     groups = reader.work.groups(slices, default_parallelism(spark))
 
     def run_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -41,6 +59,27 @@ def scan_frame(
                 yield from read_parts(reader, groups[number])
 
     return map_in_arrow(spark.range(0, len(groups), 1, len(groups)), run_partition, schema)
+
+
+def _rows_of_few_keys(
+    reader: SliceReader, slices: Sequence[FileSlice], schema: "SparkStructType"
+) -> list[tuple[Any, ...]] | None:
+    """Return the rows as values of Python, or None if the driver should not read them."""
+    if reader.keys is None or len(reader.keys) > _MAX_KEYS or len(slices) > 1 or reader.merges(slices[0]):
+        return None
+    if not schema.fields or any(
+        field.dataType.typeName() not in _TYPES_WITH_PYTHON_VALUES for field in schema.fields
+    ):
+        return None
+    rows: list[tuple[Any, ...]] = []
+    for found in reader.rows(SlicePart(slices[0])):
+        if len(rows) + found.num_rows > _MAX_ROWS:
+            return None
+        try:
+            rows += zip(*(column.to_pylist() for column in found.columns), strict=True)
+        except (OverflowError, ValueError):
+            return None  # Python has no dates and times after the year 9999.
+    return rows
 
 
 def read_parts(reader: SliceReader, parts: Iterable[SlicePart]) -> Iterator[pa.RecordBatch]:

@@ -64,13 +64,17 @@ class SliceReader:
         """
         file_slice = part.file_slice
         with self._naming_deleted_files():
-            if self.merging is not None and file_slice.log_files:
+            if self.merging is not None and self.merges(file_slice):
                 yield from self._merged(file_slice, self.merging)
             elif file_slice.base_file is not None and file_slice.base_file_path is not None:
                 path, size = file_slice.base_file_path, file_slice.base_file.size_bytes
                 keeps = bool(self.predicates)
                 with open_base_file(self.storage, path, size, keeps_dictionaries=keeps) as file:
                     yield from self._of_base_file(file, part)
+
+    def merges(self, file_slice: FileSlice) -> bool:
+        """Return whether the rows of a slice are merged from a base file and log files, or from log files only."""
+        return self.merging is not None and bool(file_slice.log_files)
 
     def _merged(self, file_slice: FileSlice, merging: LogMerging) -> Iterator[pa.Table]:
         needed = merging.reading(self.data_schema, self._needed.names).data_columns

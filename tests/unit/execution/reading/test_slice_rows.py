@@ -19,32 +19,14 @@ from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
-from hudi_table_services.model.data_file import BaseFile
-from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.model.reading.predicate import ColumnPredicate, Comparison, Predicate
 from hudi_table_services.model.schema import META_COLUMNS
 from hudi_table_services.storage.stores.memory import MemoryStorage
+from support.reading.one_slice import PATH, SLICE, new_storage, stored
 from support.reading.spark_semantics import ARROW_TYPES, arrow_column, conditions, holds
 
 DATA = pa.schema([("n", pa.int64()), ("c", pa.float64()), ("added", pa.string())])
-BASE = BaseFile(file_id="f", write_token="0-0-0", instant_time="20260101000000000")
-SLICE = FileSlice(file_group_id=FileGroupId("p", "f"), base_instant_time=BASE.instant_time, base_file=BASE)
-PATH = "p/" + BASE.file_name
 BATCH_ROWS = 65_536
-
-
-def stored(storage: MemoryStorage, rows: pa.Table, row_group_size: int = 2) -> None:
-    for name in reversed(META_COLUMNS):
-        rows = rows.add_column(0, name, [[f"{name}-{i}" for i in range(rows.num_rows)]])
-    sink = pa.BufferOutputStream()
-    pq.write_table(rows, sink, row_group_size=row_group_size)
-    storage.write(PATH, sink.getvalue().to_pybytes())
-
-
-def new_storage(name: str) -> MemoryStorage:
-    storage = MemoryStorage(name)
-    storage.delete_folder("")
-    return storage
 
 
 def reader(
