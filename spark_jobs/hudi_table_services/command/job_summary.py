@@ -52,6 +52,7 @@ def job_summary(
             *_common_facts(result),
             *details.facts,
             ("Time", _elapsed(elapsed_s)),
+            ("Warnings", _shown_above(sum(each in shown_warnings for each in result.warnings))),
         ),
         grids=details.grids,
         notes=[
@@ -60,6 +61,10 @@ def job_summary(
             if each not in shown_warnings and not any(text in each for text in details.sentences)
         ],
     )
+
+
+def _shown_above(warnings: int) -> str:
+    return f"{warnings}, shown above" if warnings else ""
 
 
 def _elapsed(seconds: float) -> str:

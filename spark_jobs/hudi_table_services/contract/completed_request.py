@@ -23,7 +23,7 @@ def result_of_completed(request: JobRequest, instant: Instant, metadata: CommitM
         table_name=request.table_name,
         base_path=request.base_path,
         reused=True,
-        reason="an earlier attempt of this request completed it; nothing was written now",
+        reason="an earlier attempt of this request completed it; now the source was not read and nothing was written",
         action=instant.action.value,
         instant_time=instant.requested_time,
         completion_time=instant.completion_time,

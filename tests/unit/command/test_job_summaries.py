@@ -289,8 +289,10 @@ def test_the_title_names_the_operation_if_it_differs_from_the_command() -> None:
 
 def test_warnings_that_the_terminal_shows_are_not_repeated() -> None:
     result = result_of(None, warnings=("first", "second"))
-    notes = job_summary(result, "upsert", shown_warnings={"first"}).notes
-    assert notes == ["Warning: second"]
+    summary = job_summary(result, "upsert", shown_warnings={"first"})
+    assert summary.notes == ["Warning: second"]
+    assert "1, shown above" in shown(summary)
+    assert "shown above" not in shown(job_summary(result, "upsert"))
 
 
 def test_findings_of_a_health_report_are_not_repeated_as_warnings() -> None:

@@ -1,14 +1,16 @@
-"""Warn about the partitions of a new table: one folder for almost every row, or two rows of one record."""
+"""Warn about the partitions of a table: one folder for almost every row, or two rows of one record."""
 
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.schema import TIMESTAMP, TIMESTAMP_NTZ
 from hudi_table_services.model.table_version import TableType
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.time_partition_advice import (
     warn_of_changing_partitions,
     warn_of_times,
 )
+from hudi_table_services.tables.table import TableAccess
 
 _FEW_ROWS = 20
 
@@ -21,20 +23,27 @@ def time_warnings(settings: WriteSettings) -> tuple[str, ...]:
 
 
 def partition_warnings(
-    options: WriteOptions, settings: WriteSettings, staged: StagedInput
+    options: WriteOptions, settings: WriteSettings, staged: StagedInput, table: TableAccess
 ) -> tuple[str, ...]:
-    """Return a sentence for each property of a new table's partitions that users rarely intend.
+    """Return a sentence for each property of the table's partitions that users rarely intend.
+
+    If the table exists, only an upsert warns, and only if its updates can make second rows.
 
     Args:
         staged: all rows of the write.
     """
-    return (*_changing_partitions(options, settings), *_too_many_partitions(settings, staged))
+    changing = _changing_partitions(options, settings, table.config.table_type)
+    if table.exists:
+        return changing if options.operation is WriteOperation.UPSERT else ()
+    return (*changing, *_too_many_partitions(settings, staged))
 
 
-def _changing_partitions(options: WriteOptions, settings: WriteSettings) -> tuple[str, ...]:
+def _changing_partitions(
+    options: WriteOptions, settings: WriteSettings, table_type: TableType
+) -> tuple[str, ...]:
     if options.index_type.is_global:
         return ()
-    merge_on_read = options.new_table_type is TableType.MERGE_ON_READ
+    merge_on_read = table_type is TableType.MERGE_ON_READ
     return warn_of_changing_partitions(
         settings.key_generator, settings.combine_fields, merge_on_read=merge_on_read
     )

@@ -255,8 +255,7 @@ class _UpsertJob:
         with self._watch.phase("stage rows"):
             request = self._request if self._has_read_source else None
             staged = stage_batch(source, request, table, folder, settings)
-        if not table.exists:
-            self._report.warn(*partition_warnings(self._options, settings, staged))
+        self._report.warn(*partition_warnings(self._options, settings, staged, table))
         return staged
 
     def _place(
