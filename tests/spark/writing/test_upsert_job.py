@@ -51,6 +51,14 @@ def test_a_row_replaces_a_stored_row_with_a_smaller_or_equal_ordering_value(tabl
     result = table.write([("a", 4, "x", 2.0), ("b", 5, "x", 2.0), ("c", 6, "x", 2.0)])
     assert result.rows.older_than_stored == 1
     assert table.rows() == [("a", 5, "x", 1.0), ("b", 5, "x", 2.0), ("c", 6, "x", 2.0)]
+    assert not any("changed no row" in each for each in result.warnings)
+
+
+def test_a_batch_of_only_older_rows_gives_a_warning(table: TableUnderTest) -> None:
+    table.write([("a", 5, "x", 1.0), ("b", 5, "x", 1.0)])
+    result = table.write([("a", 4, "x", 2.0), ("b", 3, "x", 2.0)])
+    assert table.rows() == [("a", 5, "x", 1.0), ("b", 5, "x", 1.0)]
+    assert any("smaller than in the stored row (2 rows)" in each for each in result.warnings)
 
 
 def test_if_a_batch_contains_a_key_twice_the_row_with_the_largest_ordering_value_is_written(

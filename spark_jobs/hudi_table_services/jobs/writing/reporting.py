@@ -144,6 +144,12 @@ class Report:
         replaced = metadata.partition_to_replace_file_ids
         partitions = _partitions(placed.snapshot, plan, written, replaced or {})
         rows = _rows(placed, written, sum(w.stat.num_inserts for w in written))
+        if rows.older_than_stored and not (rows.inserted or rows.updated or rows.deleted):
+            self.warn(
+                "The commit changed no row, because the ordering field is smaller than in the stored row "
+                f"({counted(rows.older_than_stored, 'row')}). Text is compared character by character, so '9' is "
+                "larger than '10'."
+            )
         result = replace(
             self._result(Outcome.COMPLETED, instant, partitions),
             rows=replace(rows, replaced=self._replaced_rows),
