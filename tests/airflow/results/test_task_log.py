@@ -3,7 +3,7 @@
 import logging
 from typing import Any
 
-from airflow_hudi_provider.results.log import SparkLogSorter, log_result, warnings_of_engine
+from airflow_hudi_provider.results.log import SparkLogSorter, log_result, messages_of_engine
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
 
 
@@ -47,7 +47,7 @@ def test_the_task_log_shows_lines_of_the_job_and_folds_lines_of_spark() -> None:
 
 def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
     log = Lines()
-    with warnings_of_engine() as shown:
+    with messages_of_engine() as shown:
         logging.getLogger("hudi_table_services.services.writing").warning("The column %s", "at")
         logging.getLogger("another.package").warning("other")
     assert shown == {"The column at"}
@@ -61,6 +61,23 @@ def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
         "The lock was not refreshed",
         "New",
     ]
+
+
+def test_a_note_of_the_checks_before_spark_appears_once() -> None:
+    log, engine = Lines(), logging.getLogger("hudi_table_services")
+    level = engine.level
+    engine.setLevel(logging.INFO)
+    try:
+        with messages_of_engine() as shown:
+            logging.getLogger("hudi_table_services.services.writing").info("The source is not checked")
+            logging.getLogger("hudi_table_services.commits.stopwatch").info("read table took 0.0 s")
+    finally:
+        engine.setLevel(level)
+    assert shown == {"The source is not checked"}
+    sorter = SparkLogSorter(log, shown=shown)
+    for text in ("The source is not checked", "read table took 0.0 s", "read table took 0.0 s"):
+        sorter.info(f"2026-11-21 10:00:03,123 INFO {text}")
+    assert log.lines == ["read table took 0.0 s", "read table took 0.0 s"]
 
 
 def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
