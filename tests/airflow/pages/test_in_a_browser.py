@@ -110,6 +110,8 @@ def test_a_table_is_shown_in_both_themes(page: "Page", server: Server, theme: st
         "About this table",
         "Clustering",
     ]
+    fields = page.locator("dt", has_text="Partition fields").locator("xpath=following-sibling::dd[1]")
+    assert fields.inner_text() == ("day" if PICTURES else "city")
     keep(page, f"hudi-table-{theme}")
     page.get_by_role("link", name="Timeline", exact=True).click()
     page.wait_for_selector("canvas")
