@@ -1,10 +1,15 @@
 """Lines of jobs and results in the log of a task."""
 
 import logging
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from airflow_hudi_provider.results.log import SparkLogSorter, log_result, messages_of_engine
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
+from support.airflow.task_context import context
 
 
 class Lines:
@@ -114,3 +119,34 @@ def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
 def test_every_outcome_has_a_summary() -> None:
     for outcome in Outcome:
         assert JobResult(request_id="r", outcome=outcome, reason="because").summary()
+
+
+def test_the_log_of_a_load_contains_a_note_of_worker_and_job_once(
+    operator: Callable[..., Any],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.INFO)
+    (tmp_path / "rows.csv").write_text("id,city\n1,a\n")
+    note = (
+        "The types of the columns are not checked before Spark starts, because the option inferSchema is set."
+    )
+    job = f"""
+print("2026-11-21 10:00:02,123 INFO {note}", flush=True)
+print("2026-11-21 10:00:02,124 INFO Staged 1 row", flush=True)
+i = commit()
+result(outcome="completed", instant_time=i.requested_time)
+"""
+    task = operator(
+        job,
+        source_path=str(tmp_path / "rows.csv"),
+        source_format="csv",
+        source_options={"header": "true", "inferSchema": "true"},
+        check_source=True,
+        table_name="trips",
+    )
+    task.execute(context())
+    log = caplog.text + "".join(capfd.readouterr())
+    assert log.count("Staged 1 row") == log.count(note)
+    assert log.count(note) == 1, log
