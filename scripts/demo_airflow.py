@@ -25,6 +25,7 @@ from demo_support.clusterings import layout_as_loaded, layout_now, timeline_chec
 from demo_support.flights import FIRST_DAY, REVISION, load_flights, na_as_null, rows_of  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
 from demo_support.loading import Sizes  # noqa: E402
+from demo_support.progress import progress_lines  # noqa: E402
 from demo_support.quick_spark import quick_start  # noqa: E402
 from demo_support.reading import check_days, commit_count, data_files  # noqa: E402
 
@@ -79,21 +80,23 @@ def _backfill(stack: AirflowStack, last: date) -> list[Day]:
         "  one run per day, from the tasks' XComs: + inserted rows, padded small files, new files", flush=True
     )
     days = []
-    for day in follow_backfill(stack, FIRST_DAY, last):
-        days.append(day)
-        print(pictures.day_line(day), flush=True)
-        if day.clustered is not None:
-            print(pictures.clustered_line(day.clustered), flush=True)
+    with progress_lines() as progress:
+        for day in follow_backfill(stack, FIRST_DAY, last, progress):
+            days.append(day)
+            progress.say(pictures.day_line(day))
+            if day.clustered is not None:
+                progress.say(pictures.clustered_line(day.clustered))
     return days
 
 
 def _reprocess(stack: AirflowStack, table: Path, day: date) -> bool:
     """Backfill a completed day again with reprocessing: the task must find its earlier commit and write nothing."""
     before = commit_count(table)
-    again = reprocess_day(stack, day)
+    print(pictures.heading(f"{day}, backfilled a second time with reprocessing"), flush=True)
+    with progress_lines() as progress:
+        again = reprocess_day(stack, day, progress)
     after = commit_count(table)
     ok = again.result.reused and before == after
-    print(pictures.heading(f"{day}, backfilled a second time with reprocessing"))
     print(f"  request {again.result.request_id}: {again.result.reason or 'the day was written again'}")
     print(f"  commits before {before}, after {after}: {'OK' if ok else 'FAIL'}")
     return ok

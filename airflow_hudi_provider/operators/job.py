@@ -13,7 +13,7 @@ from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
 from airflow_hudi_provider.results.failure import failures_shown
-from airflow_hudi_provider.results.log import log_result, warnings_of_engine
+from airflow_hudi_provider.results.log import log_result, messages_of_engine
 from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
@@ -125,7 +125,7 @@ class HudiJobOperator(SparkSubmitOperator):
         self.declare_asset = declare_asset
         self._filled_in_later: tuple[str, ...] = ()
         self._waited_for: tuple[str, ...] | None = None
-        self.shown_warnings: set[str] = set()  # warnings of the job that are already in the log of this try
+        self.shown_messages: set[str] = set()  # messages of the job that are already in the log of this try
         # `execute` sets this attribute, because Airflow copies the operator before a run.
         self._submission: Submission | None = None
         if taken := _OF_THE_JOB & kwargs.keys():
@@ -191,7 +191,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Store the result of a failed job, and log what the job did or measured before it failed."""
         self.last_result = result
         if result.report is not None:
-            log_result(self.log, result, self.shown_warnings)
+            log_result(self.log, result, self.shown_messages)
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
         """Store the facts about this try that later tries need. By default, store nothing."""
@@ -240,15 +240,15 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
-        with measured(self), failures_shown(self, context), warnings_of_engine() as self.shown_warnings:
+        with measured(self), failures_shown(self, context), messages_of_engine() as self.shown_messages:
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
         earlier_s = float(event.get("seconds") or 0)
-        shown = warnings_of_engine()
-        with measured(self, earlier_s=earlier_s), failures_shown(self, context), shown as self.shown_warnings:
+        shown = messages_of_engine()
+        with measured(self, earlier_s=earlier_s), failures_shown(self, context), shown as self.shown_messages:
             return self._execute(context, event)
 
     def resume_execution(
@@ -304,7 +304,7 @@ class HudiJobOperator(SparkSubmitOperator):
         result = self.find_result(run, submission, event)
         self.last_result = result
         self.remember(run, result)
-        log_result(self.log, result, self.shown_warnings)
+        log_result(self.log, result, self.shown_messages)
         return self._finish(context, result)
 
     def _begin(self, context: "Context") -> Submission:

@@ -21,10 +21,11 @@ from airflow_hudi_provider.pages.access import (
     may_see_runs,
 )
 from airflow_hudi_provider.pages.content_views import Wanted
+from airflow_hudi_provider.pages.last_failures import last_failure
 from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
 from airflow_hudi_provider.pages.source_views import without_hidden_sources
-from airflow_hudi_provider.pages.table_users import TableUsers, last_failure, users_of_tables
+from airflow_hudi_provider.pages.table_users import TableUsers, users_of_tables
 from airflow_hudi_provider.pages.views import VIEWS
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.errors import HudiTableServiceError, StorageError, TableNotFoundError
@@ -110,13 +111,9 @@ def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depend
     }
     may_see_tasks = _may_see_tasks(user)
     if view in ("overview", "summary"):
-        users = users_of_tables().get(table_id, TableUsers()).shown(may_see_tasks)
-        failure = None
-        if shown.get("exists") is False:
-            # A table service has the table as an inlet, so its task is not among the writers.
-            failure = last_failure(users["writers"]) or last_failure(users["others"])
-        is_shown = failure is not None and may_see_runs(user, failure["dag_id"])
-        shown |= {**users, "last_failure": failure if is_shown else None}
+        users = users_of_tables().get(table_id, TableUsers())
+        failure = last_failure(table_id, users, may_see_tasks, fresh=wanted.fresh)
+        shown |= {**users.shown(may_see_tasks), "last_failure": failure}
         if shown.get("last_commit"):
             shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
     if "sources" in shown:

@@ -8,6 +8,7 @@ from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.pages.instants import moment_ms, task_of, task_of_request
 from airflow_hudi_provider.pages.recent_values import Dated, RecentValues
 from airflow_hudi_provider.tables.registry import RegisteredTable
+from hudi_table_services.contract.text import partitioned_by
 
 if TYPE_CHECKING:
     from hudi_table_services.model.overview.table_overview import FileTotals, LiveFile, PartitionSummary
@@ -74,6 +75,7 @@ def overview_view(table: RegisteredTable, wanted: Wanted) -> dict[str, Any]:
         "table_version": int(config.table_version),
         "record_key": list(config.record_key_fields),
         "partition_fields": list(config.partition_fields),
+        "partitioned_by": partitioned_by(config.partition_fields, config.partition_time_format),
         "ordering_fields": list(config.ordering_fields),
         "metadata_table": list(config.metadata_partitions),
         "partition_count": len(found.partitions),

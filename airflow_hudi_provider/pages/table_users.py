@@ -1,4 +1,4 @@
-"""Find the DAGs and tasks that name a table as an asset, and the last failure of such tasks."""
+"""Find the DAGs and tasks that name a table as an asset."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -11,9 +11,8 @@ from airflow.models.asset import (
     TaskOutletAssetReference,
 )
 from airflow.models.dag import DagModel
-from airflow.models.taskinstance import TaskInstance
 from airflow.utils.session import create_session
-from sqlalchemy import or_, select
+from sqlalchemy import select
 
 from airflow_hudi_provider.assets import base_path_of
 from airflow_hudi_provider.tables.registry import RegisteredTable
@@ -73,30 +72,3 @@ def _references(kind: Any, *columns: Any) -> Any:
 
 def _table_id(uri: str) -> str:
     return RegisteredTable.of("", base_path_of(uri), None, None).table_id
-
-
-def last_failure(tasks: Iterable[dict[str, str]]) -> dict[str, Any] | None:
-    """Return the task instance that ended last among these tasks, if it failed; None in all other cases."""
-    pairs = [(each["dag_id"], each["task_id"]) for each in tasks]
-    if not pairs:
-        return None
-    query = (
-        select(TaskInstance)
-        .where(
-            or_(*((TaskInstance.dag_id == dag) & (TaskInstance.task_id == task) for dag, task in pairs)),
-            TaskInstance.state.in_(("failed", "success")),
-        )
-        .order_by(TaskInstance.end_date.desc())
-        .limit(1)
-    )
-    with create_session() as session:
-        newest = session.scalar(query)
-        if newest is None or newest.state != "failed":
-            return None
-        return {
-            "dag_id": newest.dag_id,
-            "run_id": newest.run_id,
-            "task_id": newest.task_id,
-            "map_index": newest.map_index if newest.map_index >= 0 else "",
-            "ended_ms": round(newest.end_date.timestamp() * 1000) if newest.end_date else None,
-        }

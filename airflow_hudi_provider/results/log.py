@@ -15,6 +15,8 @@ _SPARK_UI = re.compile(r"Spark UI: (?P<address>https?://\S+)")
 _GROUP, _END = "::group::%s", "::endgroup::"
 _SHOWN_OUTPUT_LINES = 3_000
 _ENGINE = "hudi_table_services"
+_CHECKS = f"{_ENGINE}.services."
+"""Loggers of the checks before Spark starts. The job makes the same checks, and logs the same notes."""
 
 
 def job_line(line: str) -> tuple[str, str] | None:
@@ -24,9 +26,12 @@ def job_line(line: str) -> tuple[str, str] | None:
 
 
 @contextmanager
-def warnings_of_engine() -> Iterator[set[str]]:
-    """Collect the warnings that the engine logs in this process. Airflow adds these warnings to the task log."""
-    handler = _WarningCollector()
+def messages_of_engine() -> Iterator[set[str]]:
+    """Collect the warnings of the engine, and the notes of the checks before Spark starts, that this process logs.
+
+    Airflow adds these messages to the task log.
+    """
+    handler = _MessageCollector()
     engine = logging.getLogger(_ENGINE)
     engine.addHandler(handler)
     try:
@@ -35,25 +40,26 @@ def warnings_of_engine() -> Iterator[set[str]]:
         engine.removeHandler(handler)
 
 
-class _WarningCollector(logging.Handler):
+class _MessageCollector(logging.Handler):
     def __init__(self) -> None:
-        super().__init__(logging.WARNING)
+        super().__init__(logging.INFO)
         self.texts: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.texts.add(record.getMessage())
+        if record.levelno >= logging.WARNING or record.name.startswith(_CHECKS):
+            self.texts.add(record.getMessage())
 
 
 class SparkLogSorter:
     """Replaces the logger of Airflow's Spark hook, which logs every line of spark-submit.
 
-    The sorter logs the lines of the job at their level, except warnings that the log contains already. All other lines
-    are from Spark; the sorter logs them in folded groups.
+    The sorter logs the lines of the job at their level, except warnings and notes that the log contains already. All
+    other lines are from Spark; the sorter logs them in folded groups.
 
     Args:
         on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
-        shown: texts of the warnings that the log already contains. The sorter adds each warning that it logs to this
-            set.
+        shown: texts of the warnings and notes that the log already contains. The sorter adds each warning that it logs
+            to this set.
     """
 
     def __init__(
@@ -73,9 +79,9 @@ class SparkLogSorter:
             self._log.info("%s", text)
             return
         level, text = found
+        if level in ("info", "warning") and text in self._shown_before:
+            return
         if level == "warning":
-            if text in self._shown_before:
-                return
             self._shown.add(text)
         self.close()
         getattr(self._log, level)("%s", text)

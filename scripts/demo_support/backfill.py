@@ -5,12 +5,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from airflow_stack.stack import COMPONENTS, AirflowStack, StackError
 
+from demo_support.progress import Progress, activity
 from demo_support.quick_spark import quick_start
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.services.registry import read_result
@@ -66,20 +68,26 @@ def demo_stack(
     return AirflowStack(folder / "airflow", dags_folder, {**settings, **variables}, components=components)
 
 
-def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Day]:
+def follow_backfill(stack: AirflowStack, first: date, last: date, progress: Progress) -> Iterator[Day]:
     """Start the backfill and yield its runs as they succeed.
+
+    Args:
+        progress: gets the texts about what the backfill waits for.
 
     Raises:
         StackError: a run failed; the message ends with the log of the failed task.
     """
+    progress.waits_for(f"Airflow's DAG processor reads the DAG {DAG_ID}")
     stack.api.wait_for_dag(DAG_ID)
+    progress.waits_for("Airflow creates the runs of the backfill")
     backfill_id = stack.api.backfill(DAG_ID, f"{first}", f"{last}", max_active_runs=3)
     reported: set[str] = set()
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
         stack.raise_if_dead()
         is_done = stack.api.is_backfill_done(backfill_id)
-        for run in stack.api.runs(DAG_ID):
+        runs = stack.api.runs(DAG_ID)
+        for run in runs:
             if run["state"] == "failed":
                 raise StackError(f"Run {run['dag_run_id']} failed:\n{_failed_log(stack, run['dag_run_id'])}")
             if run["state"] == "success" and run["dag_run_id"] not in reported:
@@ -87,21 +95,27 @@ def follow_backfill(stack: AirflowStack, first: date, last: date) -> Iterator[Da
                 yield _day(stack, run)
         if is_done:
             return
+        if progress.needs_text:
+            progress.waits_for(activity(runs, partial(stack.api.task_instances, DAG_ID)))
         time.sleep(_PAUSE_S)
     raise StackError(f"The backfill had not ended after {_LONGEST_S} s.")
 
 
-def reprocess_day(stack: AirflowStack, day: date) -> Day:
+def reprocess_day(stack: AirflowStack, day: date, progress: Progress) -> Day:
     """Backfill a successful day again."""
+    progress.waits_for("Airflow creates the backfill; it first records the end of the earlier backfill")
     before = {run["dag_run_id"]: run["end_date"] for run in stack.api.runs(DAG_ID)}
     stack.api.backfill(DAG_ID, f"{day}", f"{day}", reprocess_behavior="completed")
     deadline = time.monotonic() + _LONGEST_S
     while time.monotonic() < deadline:
         stack.raise_if_dead()
-        run = next(r for r in stack.api.runs(DAG_ID) if r["logical_date"].startswith(f"{day}"))
+        runs = stack.api.runs(DAG_ID)
+        run = next(r for r in runs if r["logical_date"].startswith(f"{day}"))
         is_new = run["state"] == "success" and run["end_date"] != before[run["dag_run_id"]]
         if is_new:
             return _day(stack, run)
+        if progress.needs_text:
+            progress.waits_for(activity(runs, partial(stack.api.task_instances, DAG_ID)))
         time.sleep(_PAUSE_S)
     raise StackError(f"{day} was not reprocessed after {_LONGEST_S} s.")
 

@@ -7,7 +7,7 @@ from typing import Any
 from hudi_table_services.command.summaries.details import shown_path
 from hudi_table_services.command.summaries.health import pending_grid
 from hudi_table_services.command.summary import Grid, Summary
-from hudi_table_services.contract.text import counted, human_bytes
+from hudi_table_services.contract.text import counted, human_bytes, partitioned_by
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.writing import recorded_limits
 from hudi_table_services.tables.clustering_history import GAVE_WAY_KEY, PARENT_KEY, PREDECESSOR_KEY
@@ -70,8 +70,8 @@ def _logs(view: TableView) -> str:
 def _partitioning(view: TableView) -> str:
     if not view.partition_by:
         return "not partitioned"
-    pattern = f" ({view.partition_time_format})" if view.partition_time_format else ""
-    return f"{counted(view.partition_count, 'partition', ',')} by {', '.join(view.partition_by)}{pattern}"
+    columns = partitioned_by(view.partition_by, view.partition_time_format)
+    return f"{counted(view.partition_count, 'partition', ',')} by {columns}"
 
 
 def _write(write: InstantView) -> str:

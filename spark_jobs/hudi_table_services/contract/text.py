@@ -20,6 +20,15 @@ def counted(number: float, noun: str, spec: str = "") -> str:
     return f"{number:{spec}} {noun}{'' if number == 1 else 's'}"
 
 
+def partitioned_by(columns: Iterable[str], time_format: str) -> str:
+    """Return partition columns as text, with the pattern of formatted times in partition paths: ``ts (yyyy-MM)``.
+
+    Args:
+        time_format: the pattern; empty if no partition column has formatted times.
+    """
+    return ", ".join(columns) + (f" ({time_format})" if time_format else "")
+
+
 def human_bytes(size: float) -> str:
     """Return a size as text: ``1,536 B``, ``1.5 KiB``, ``12.0 MiB``."""
     if size < 1024:

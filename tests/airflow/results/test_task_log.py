@@ -1,10 +1,15 @@
 """Lines of jobs and results in the log of a task."""
 
 import logging
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from airflow_hudi_provider.results.log import SparkLogSorter, log_result, warnings_of_engine
+import pytest
+
+from airflow_hudi_provider.results.log import SparkLogSorter, log_result, messages_of_engine
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
+from support.airflow.task_context import context
 
 
 class Lines:
@@ -47,7 +52,7 @@ def test_the_task_log_shows_lines_of_the_job_and_folds_lines_of_spark() -> None:
 
 def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
     log = Lines()
-    with warnings_of_engine() as shown:
+    with messages_of_engine() as shown:
         logging.getLogger("hudi_table_services.services.writing").warning("The column %s", "at")
         logging.getLogger("another.package").warning("other")
     assert shown == {"The column at"}
@@ -61,6 +66,23 @@ def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
         "The lock was not refreshed",
         "New",
     ]
+
+
+def test_a_note_of_the_checks_before_spark_appears_once() -> None:
+    log, engine = Lines(), logging.getLogger("hudi_table_services")
+    level = engine.level
+    engine.setLevel(logging.INFO)
+    try:
+        with messages_of_engine() as shown:
+            logging.getLogger("hudi_table_services.services.writing").info("The source is not checked")
+            logging.getLogger("hudi_table_services.commits.stopwatch").info("read table took 0.0 s")
+    finally:
+        engine.setLevel(level)
+    assert shown == {"The source is not checked"}
+    sorter = SparkLogSorter(log, shown=shown)
+    for text in ("The source is not checked", "read table took 0.0 s", "read table took 0.0 s"):
+        sorter.info(f"2026-11-21 10:00:03,123 INFO {text}")
+    assert log.lines == ["read table took 0.0 s", "read table took 0.0 s"]
 
 
 def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
@@ -97,3 +119,34 @@ def test_the_log_of_a_result_contains_a_table_and_a_summary() -> None:
 def test_every_outcome_has_a_summary() -> None:
     for outcome in Outcome:
         assert JobResult(request_id="r", outcome=outcome, reason="because").summary()
+
+
+def test_the_log_of_a_load_contains_a_note_of_worker_and_job_once(
+    operator: Callable[..., Any],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    caplog.set_level(logging.INFO)
+    (tmp_path / "rows.csv").write_text("id,city\n1,a\n")
+    note = (
+        "The types of the columns are not checked before Spark starts, because the option inferSchema is set."
+    )
+    job = f"""
+print("2026-11-21 10:00:02,123 INFO {note}", flush=True)
+print("2026-11-21 10:00:02,124 INFO Staged 1 row", flush=True)
+i = commit()
+result(outcome="completed", instant_time=i.requested_time)
+"""
+    task = operator(
+        job,
+        source_path=str(tmp_path / "rows.csv"),
+        source_format="csv",
+        source_options={"header": "true", "inferSchema": "true"},
+        check_source=True,
+        table_name="trips",
+    )
+    task.execute(context())
+    log = caplog.text + "".join(capfd.readouterr())
+    assert log.count("Staged 1 row") == log.count(note)
+    assert log.count(note) == 1, log

@@ -100,7 +100,7 @@ function Facts({ table, report }) {
   const { limits } = table;
   const facts = [
     ["Record key", table.record_key.join(", ") || "none: the rows have no keys"],
-    ["Partition fields", table.partition_fields.join(", ") || "none"],
+    ["Partition fields", table.partitioned_by || "none"],
     ["Ordering fields", table.ordering_fields.join(", ") || "none: the version of the later commit wins"],
     ["Type and version", `${table.table_type.toLowerCase().replaceAll("_", " ")}, table version ${table.table_version}`],
     ["Small files", `below ${bytes(limits.small_file_limit_bytes)}, and not alone in their partition; ${limits.recorded_by ? "the limit that the newest write used" : "Hudi's default, because no write recorded its limit"}`],

@@ -83,6 +83,13 @@ function Known({ path, place, overview, version, refresh }) {
       isReading=${overview.isReading || health.isReading}
       refresh=${refresh}
     />
+    ${table.last_failure &&
+    html`
+      <div class="notice warning">
+        <strong><${LastFailure} failure=${table.last_failure} /></strong>
+        <p>This notice disappears after a later run of the same task has succeeded.</p>
+      </div>
+    `}
     <nav class="tabs" aria-label="Parts of the page">
       ${TABS.map(([name, text]) => html`<a href=${address(name)} aria-current=${name === place.tab ? "page" : undefined}>${text}</a>`)}
     </nav>

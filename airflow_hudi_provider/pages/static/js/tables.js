@@ -7,7 +7,7 @@ import { AsOf, DagLink, Listed, Path, Read, Search, Status, Table, TableLink, Ta
 
 const AT_ONCE = 4;
 const SEVERITY = ["failing", "unreadable", "warning", "healthy", "absent", "reading"];
-const FILTERS = { "": "all states", failing: "failing", unreadable: "unreadable", warning: "needs attention", healthy: "healthy", absent: "not created yet" };
+const FILTERS = { "": "all states", failing: "failing", unreadable: "unreadable", warning: "needs attention", healthy: "healthy", absent: "not created yet", failed: "last run failed" };
 const HEAD = [
   { text: "Table", key: "name" },
   { text: "State", key: "state" },
@@ -56,12 +56,15 @@ const stateOf = ({ value, error }) => {
   return value.exists ? value.status : "absent";
 };
 
+const hasFailed = ({ value }) => Boolean(value && value.last_failure);
+
 // Returns a list of numbers by which tables are sorted; the table in the worst state has the smallest list. Tables in
-// the same state are compared by the numbers of failures, of dead instants and of findings. A table that does not exist
-// yet needs attention if its last run failed.
+// the same state are compared by the numbers of failures, of dead instants and of findings. A table whose last run failed
+// needs attention, even if the table is healthy or does not exist yet.
 function severity(state) {
   const { findings = [], measures = {}, last_failure: failure } = state.value || {};
-  const rank = SEVERITY.indexOf(failure ? "warning" : stateOf(state));
+  const own = SEVERITY.indexOf(stateOf(state));
+  const rank = failure ? Math.min(own, SEVERITY.indexOf("warning")) : own;
   const failing = findings.filter((each) => each.level === "fail").length;
   return [rank, -failing, -(measures.dead_instants || 0), -findings.length];
 }
@@ -104,7 +107,7 @@ function List({ tables, version, refresh }) {
   const words = search.toLowerCase();
   const shown = states
     .filter(({ table }) => `${table.name} ${table.base_path}`.toLowerCase().includes(words))
-    .filter(({ state }) => !filter || stateOf(state) === filter)
+    .filter(({ state }) => !filter || (filter === "failed" ? hasFailed(state) : stateOf(state) === filter))
     .map((each) => ({ ...each, by: sortable(each.table, each.state) }))
     .sort((one, other) => {
       const found = compare(one.by[order.key], other.by[order.key]) * (order.descending ? -1 : 1);
@@ -132,7 +135,7 @@ function Totals({ states }) {
   const values = states.map(({ state }) => state.value).filter((value) => value && value.exists);
   const sum = (name) => values.reduce((total, value) => total + value[name], 0);
   const count = (name) => states.filter(({ state }) => stateOf(state) === name).length;
-  const bad = [["failing", count("failing")], ["unreadable", count("unreadable")], ["need attention", count("warning")]];
+  const bad = [["failing", count("failing")], ["unreadable", count("unreadable")], ["need attention", count("warning")], ["with a failed last run", states.filter(({ state }) => hasFailed(state)).length]];
   const states_ = bad.filter(([, each]) => each > 0).map(([name, each]) => `${number(each)} ${each === 1 && name === "need attention" ? "needs attention" : name}`);
   const parts = [
     counted(states.length, "table"),
@@ -205,6 +208,7 @@ function Row({ table, state }) {
       <td>
         <${Status} value=${value.status} />
         ${value.status !== "healthy" && html`<div class="muted reason">${reasonOf(value)}</div>`}
+        ${value.last_failure && html`<div class="muted reason"><${LastFailure} failure=${value.last_failure} /></div>`}
       </td>
       <td class="number">${bytes(value.size_bytes)}</td>
       <td class="number" title=${rowsHint(value)}>${rows(value)}</td>
