@@ -1,6 +1,7 @@
 """Find the last failed run of the tasks that write or use a table."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,8 +16,12 @@ from sqlalchemy.orm import aliased
 from airflow_hudi_provider.links import TABLE_LINK
 from airflow_hudi_provider.pages.recent_values import RecentValues
 from airflow_hudi_provider.pages.table_users import MaySee, TableUsers
+from hudi_table_services.storage.clock import SystemClock
 
 _KEY_OF_INSTANCE = ("dag_id", "run_id", "task_id", "map_index")
+
+_OLDEST = timedelta(days=90)
+"""Older failures are not searched, because the metadata database can contain the runs of years."""
 
 Failure = dict[str, Any]
 _linked: RecentValues[dict[str, list[Failure]]] = RecentValues(1)
@@ -25,9 +30,10 @@ _linked: RecentValues[dict[str, list[Failure]]] = RecentValues(1)
 def last_failure(table_id: str, users: TableUsers, may_see: MaySee, *, fresh: bool = False) -> Failure | None:
     """Return the newest failed task instance of a table, or None.
 
-    A failed instance does not count after a later run of the same task has succeeded. An instance belongs to the table
-    if its task names an asset of the table, or if the link "Hudi table" of the instance leads to the table. The link
-    covers tasks whose base path is known only at run time: from a template, a connection or a mapped argument.
+    A failed instance does not count if a later run of the same task has succeeded, or after 90 days. An instance
+    belongs to the table if its task names an asset of the table, or if the link "Hudi table" of the instance leads to
+    the table. The link covers tasks whose base path is known only at run time: from a template, a connection or a
+    mapped argument.
 
     Args:
         table_id: id of the table.
@@ -83,7 +89,11 @@ def _failed() -> "Select[Any]":
     columns = (*(getattr(TaskInstance, name) for name in _KEY_OF_INSTANCE), TaskInstance.end_date)
     return (
         select(*columns)
-        .where(TaskInstance.state == "failed", TaskInstance.end_date.is_not(None), not_(has_succeeded))
+        .where(
+            TaskInstance.state == "failed",
+            TaskInstance.end_date > SystemClock().now() - _OLDEST,
+            not_(has_succeeded),
+        )
         .order_by(TaskInstance.end_date.desc())
     )
 
