@@ -41,12 +41,12 @@ from hudi_table_services.planning.table.source_columns import (
     refuse_query_without_view,
     with_advice_on_types,
 )
-from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 from hudi_table_services.planning.table.time_partition_type import gives_timestamp_type
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
+from hudi_table_services.storage.source_formats import other_format
 from hudi_table_services.storage.stores.factory import open_storage, refuse_single_slash
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config, refuse_unwritable
