@@ -6,21 +6,19 @@ completely.
 """
 
 import csv
-import gzip
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.sources.json_files import check_json, first_json_values
 from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
+from hudi_table_services.execution.sources.text_files import COMPRESSED, READ_BYTES, first_lines
 from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.storage.source_files import SourceFile
 
-_READ_BYTES = 1 << 20
 _FILTERS = {"pathglobfilter", "modifiedbefore", "modifiedafter", "recursivefilelookup", "basepath"}
 """Options, in lower case, that change which files or partition columns Spark reads."""
 _CSV_OPTIONS = {"header", "sep", "delimiter", "quote", "inferschema", "nullvalue", "emptyvalue", "mode"}
@@ -34,23 +32,8 @@ _CSV_OPTIONS |= {
 }
 """Options of CSV files, in lower case. This module knows their effect on the columns."""
 _PLAIN_CSV = {"header", "sep", "delimiter", "inferschema"}
-_JSON_OPTIONS = {
-    "mode",
-    "dateformat",
-    "timestampformat",
-    "timestampntzformat",
-    "primitivesasstring",
-    "samplingratio",
-}
-"""Options of JSON files, in lower case. If no other options are set, each line of a file must be a document."""
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
-_BRACKETS = {"{": "}", "[": "]"}
-_SHOWN_CHARACTERS = 60
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
-_MAGIC = {b"PAR1": "a Parquet", b"ORC": "an ORC", b"Obj\x01": "an Avro"}
-"""Maps the first bytes of a file to its format, with an article."""
-_GZIP = (".gz", ".gzip")
-_COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +126,7 @@ def columns_or_reason(
             if isinstance(found, SourceColumns) and is_only_file:
                 found = replace(found, text_rows=_text_rows(options, file, found.names))
         case "json":
-            _check_json(options, file)
+            check_json(options, file)
             found = _json_columns(file) if is_only_file and not options else _UNREAD_JSON
     if isinstance(found, str) or not file.partition_columns:
         return found
@@ -194,7 +177,7 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
             f"The source file {file.uri} is empty.",
             hint="Check the step that wrote the file. If the file may be empty, leave it out of the source.",
         )
-    lines = _first_lines(file)
+    lines = first_lines(file, 2)
     if not lines:
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
     if lines[0].startswith("\ufeff") or quote * 2 in lines[0]:
@@ -233,12 +216,12 @@ def _text_rows(options: Mapping[str, str], file: SourceFile, names: Sequence[str
     In a plain file, every line has a value for each column, no line has quotes or backslashes, and no option changes
     the values that Spark reads as null.
     """
-    is_small = file.stored.size_bytes < _READ_BYTES and not file.stored.path.lower().endswith(_COMPRESSED)
+    is_small = file.stored.size_bytes < READ_BYTES and not file.stored.path.lower().endswith(COMPRESSED)
     if not is_small or not options.keys() <= _PLAIN_CSV or options.get("header", "").lower() != "true":
         return None
     try:
         with file.storage.open_reader(file.stored.path) as stream:
-            text = stream.read(_READ_BYTES).decode()
+            text = stream.read(READ_BYTES).decode()
     except UnicodeDecodeError:
         return None
     if '"' in text or "\\" in text:
@@ -292,95 +275,13 @@ def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:
 
 
 def _json_columns(file: SourceFile) -> SourceColumns | str:
-    """Return the names of all members if the file is small and each of its lines is a JSON object, or else a reason.
-
-    The result contains all names that Spark finds, and can contain names that Spark drops because all their values are
-    empty objects.
-    """
-    name = file.stored.path.lower()
-    if file.stored.size_bytes >= _READ_BYTES or name.endswith(_COMPRESSED):
-        return f"the file {file.uri} is compressed, or has {_READ_BYTES >> 20} MiB or more"
-    first_values: dict[str, object] = {}
-    try:
-        with file.storage.open_reader(file.stored.path) as stream:
-            text = stream.read(_READ_BYTES).decode()
-        for line in text.split("\n"):
-            document = json.loads(line) if line.strip() else {}
-            if not isinstance(document, dict):
-                return f"a line of {file.uri} is not a JSON object"
-            for name_of_value, value in document.items():
-                first_values.setdefault(name_of_value, value)
-    except (ValueError, RecursionError):  # Spark accepts some documents that Python refuses
-        return f"a line of {file.uri} is not a JSON document according to the standard"
+    """Return the names of all members of the JSON objects in a file, or a reason as `first_json_values` does."""
+    first_values = first_json_values(file)
+    if isinstance(first_values, str):
+        return first_values
     return SourceColumns(
         tuple(first_values),
         types=None,
         reason="Spark infers the types of JSON values",
         times=_columns_of_times(first_values),
     )
-
-
-def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
-    """Refuse a file whose first line is only a part of a JSON document, as in a formatted list.
-
-    Spark accepts some documents that Python refuses, such as documents with single quotes. So the function checks only
-    the first and the last character, and only with options under which Spark would also refuse such a line.
-    """
-    if not options.keys() <= _JSON_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
-        return
-    line = next(iter(_first_lines(file)), "{}").strip()
-    if line[0] not in _BRACKETS or not line.endswith(_BRACKETS[line[0]]) or len(line) == 1:
-        raise InvalidRequestError(
-            f"The first line of the source file {file.uri} is not a JSON document: {line[:_SHOWN_CHARACTERS]!r}.",
-            hint=_advice_on_json(line),
-        )
-
-
-def _advice_on_json(line: str) -> str:
-    multiple_lines = (
-        "Spark reads one JSON document from each line. If a document extends over several lines, set the source option "
-        "multiLine=true."
-    )
-    if line[0] in _BRACKETS or not any(separator in line for separator in ",;\t|"):
-        return multiple_lines
-    return (
-        "The line looks like CSV. Set --source-format=csv and, if the line contains the names of the columns, the "
-        "source option header=true."
-    )
-
-
-def _refuse_binary(start: bytes, file: SourceFile) -> None:
-    """Refuse a file that begins like a file of a binary format, because Spark would read its bytes as characters."""
-    for magic, name in _MAGIC.items():
-        if start.startswith(magic):
-            raise InvalidRequestError(
-                f"The source file {file.uri} is {name} file, but the source has a text format.",
-                hint="Set --source-format to the format of the file, such as parquet.",
-            )
-
-
-def _first_lines(file: SourceFile) -> Sequence[str]:
-    """Return at most two lines that are not empty.
-
-    Return no line if the first line is too long, is not UTF-8, or is compressed by a codec other than gzip.
-
-    Raises:
-        InvalidRequestError: the file has a binary format.
-    """
-    name = file.stored.path.lower()
-    try:
-        with file.storage.open_reader(file.stored.path) as stream:
-            if name.endswith(_GZIP):
-                with gzip.open(stream) as unpacked:
-                    start = unpacked.read(_READ_BYTES)
-            elif name.endswith(_COMPRESSED):
-                return ()
-            else:
-                start = stream.read(_READ_BYTES)
-        _refuse_binary(start, file)
-        if len(start) == _READ_BYTES:
-            start = start.rpartition(b"\n")[0]  # the rest may be part of a line, or of a character
-        text = start.decode()
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
-        return ()
-    return tuple(islice((line for line in text.splitlines() if line.strip()), 2))
