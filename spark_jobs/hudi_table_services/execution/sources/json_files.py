@@ -103,6 +103,6 @@ def _advice(line: str) -> str:
     if line[0] in _BRACKETS or not any(separator in line for separator in ",;\t|"):
         return multiple_lines
     return (
-        "The line looks like CSV. Set --source-format=csv and, if the line contains the names of the columns, the "
-        "source option header=true."
+        "The line looks like CSV. Set --source-format=csv and the source option inferSchema=true and, if the line "
+        "contains the names of the columns, the source option header=true."
     )

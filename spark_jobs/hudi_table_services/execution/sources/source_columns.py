@@ -31,6 +31,7 @@ _CSV_OPTIONS |= {
     "locale",
 }
 """Options of CSV files, in lower case. This module knows their effect on the columns."""
+_SAMPLED_ROWS = 100
 _PLAIN_CSV = {"header", "sep", "delimiter", "inferschema"}
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
@@ -68,6 +69,7 @@ class SourceColumns:
         first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
         warning: a sentence about names that occur several times in the header of a CSV file; else empty.
         text_rows: facts about the rows of a small CSV file; None for other files.
+        texts: maps each column of a CSV file whose types Spark does not infer to its first values, without nulls.
         has_no_rows: whether the footers of all files of the source show that it has no rows.
     """
 
@@ -79,6 +81,7 @@ class SourceColumns:
     first_row: tuple[str, ...] = field(default=(), compare=False)
     warning: str = field(default="", compare=False)
     text_rows: TextRows | None = field(default=None, compare=False)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
     has_no_rows: bool = field(default=False, compare=False)
 
     @property
@@ -177,18 +180,17 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
             f"The source file {file.uri} is empty.",
             hint="Check the step that wrote the file. If the file may be empty, leave it out of the source.",
         )
-    lines = first_lines(file, 2)
+    lines = first_lines(file, 1 + _SAMPLED_ROWS)
     if not lines:
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
     if lines[0].startswith("\ufeff") or quote * 2 in lines[0]:
         return f"the first line of {file.uri} has a byte order mark or repeated quotes"
     # Each line is parsed alone, because with the options of `_CSV_OPTIONS`, a value contains no line break.
-    read = (csv.reader([line], delimiter=separator, quotechar=quote) for line in lines)
-    names, *rows = (tuple(next(line, [])) for line in read)
+    names, *rows = (_values(line, separator, quote) for line in lines)
     first_row: tuple[str, ...] = ()
     if options.get("header", "false").lower() != "true":
         first_row = names
-        names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
+        names, rows = tuple(f"_c{position}" for position in range(len(names))), [names, *rows]
     if not names:
         return f"the first line of {file.uri} has no column"
     warning = _warning_of_repeated(names, file)
@@ -207,7 +209,28 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
         )
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
-    return SourceColumns(names, types, times=times, first_row=first_row, warning=warning)
+    texts = _texts(names, rows, options.get("nullvalue", ""))
+    return SourceColumns(names, types, times=times, first_row=first_row, warning=warning, texts=texts)
+
+
+def _values(line: str, separator: str, quote: str) -> tuple[str, ...]:
+    """Return the values of a line; none if the line has a value that Python's reader refuses as too long."""
+    try:
+        return tuple(next(csv.reader([line], delimiter=separator, quotechar=quote), ()))
+    except csv.Error:
+        return ()
+
+
+def _texts(
+    names: Sequence[str], rows: Iterable[Sequence[str]], null_value: str
+) -> Mapping[str, Sequence[str]]:
+    """Map each column to its values in some rows, without the values that Spark reads as null."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for row in rows:
+        for name, value in zip(names, row, strict=False):
+            if value not in ("", null_value):
+                found[name].append(value)
+    return found
 
 
 def _text_rows(options: Mapping[str, str], file: SourceFile, names: Sequence[str]) -> TextRows | None:

@@ -32,9 +32,11 @@ from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.key_generator import partition_columns_of_times
 from hudi_table_services.planning.table.null_keys import refuse_null_keys
+from hudi_table_services.planning.table.ordering_texts import warn_of_ordering_texts
 from hudi_table_services.planning.table.source_casts import cast_query
 from hudi_table_services.planning.table.source_columns import (
     advice_on_first_line,
+    advice_on_types,
     misread_columns,
     refuse_invalid_flags,
     refuse_misspelled,
@@ -157,6 +159,8 @@ def _check_columns(
     if isinstance(found, WriteSettings):
         if config is None:
             new_table_config(storage, request, options, found)
+            ordering = warn_of_ordering_texts(found.combine_fields, columns.texts, columns.names)
+            warnings = (*warnings, *ordering)
         check_key_types(key_generator, found.staged_schema, columns.untyped)
     if (rows := columns.footer or columns.text_rows) is not None:
         _refuse_null_keys(rows, key_generator.record_key_fields)
@@ -248,6 +252,7 @@ def _advice_on_file(
     if columns.first_row and would_suffice(columns.first_row):
         return (
             "The first line of the file contains the names of the columns: set the source option header=true."
+            f"{advice_on_types(source)}"
         )
     has_needed = would_suffice(columns.names)
     return "" if has_needed else advice_on_first_line(columns.first_row, source)

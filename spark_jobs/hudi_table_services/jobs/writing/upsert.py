@@ -246,7 +246,8 @@ class _UpsertJob:
         if config is not None:
             check_ordering_columns(config, self._schema_json, settings)
         elif source is not None:
-            self._report.warn(*time_warnings(settings), *text_column_warnings(source, self._request, batch))
+            texts = text_column_warnings(source, self._request, batch, settings.combine_fields)
+            self._report.warn(*time_warnings(settings), *texts)
         return settings
 
     def _stage(

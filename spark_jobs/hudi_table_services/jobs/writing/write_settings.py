@@ -22,6 +22,7 @@ from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.added_columns import warn_of_added_columns
+from hudi_table_services.planning.table.ordering_texts import explain_text_ordering, warn_of_numbers_as_text
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
     RECONCILE_OPTION,
@@ -140,7 +141,7 @@ def derive_settings(
         )
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
-    writer_schema = _writer_schema(options, config, table, batch)
+    writer_schema = _writer_schema(options, config, table, batch, ordering_fields)
     staged_schema = _columns_in(writer_schema, batch) if deletes else writer_schema
     if options.operation is not WriteOperation.DELETE_PARTITION:
         check_time_partitions(
@@ -152,10 +153,7 @@ def derive_settings(
         )
     combine_fields = tuple(f for f in ordering_fields if f in batch.names)
     by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
-    if DELETED_FLAG in batch.names and batch.field(DELETED_FLAG).type != PrimitiveType("boolean"):
-        raise InvalidRequestError(
-            f"Column {DELETED_FLAG} is of type {batch.field(DELETED_FLAG).type}, but must be boolean: it marks deletes."
-        )
+    _check_deleted_flag(batch)
     return WriteSettings(
         operation=options.operation,
         key_generator=key_generator,
@@ -166,14 +164,29 @@ def derive_settings(
         merge_mode=merge_mode,
         base_files=options.base_files,
         zoned=zoned,
-        schema_warnings=_schema_warnings(table, writer_schema, source),
+        schema_warnings=_schema_warnings(
+            table, batch, writer_schema, source, () if deletes else combine_fields
+        ),
         unreadable=_unreadable(options, config, writer_schema),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
 
+def _check_deleted_flag(batch: StructType) -> None:
+    """Refuse rows whose column that marks deletes is not boolean."""
+    flag = batch.find(DELETED_FLAG)
+    if flag is not None and flag.type != PrimitiveType("boolean"):
+        raise InvalidRequestError(
+            f"Column {DELETED_FLAG} is of type {flag.type}, but must be boolean: it marks deletes."
+        )
+
+
 def _writer_schema(
-    options: WriteOptions, config: TableConfig | None, table: StructType | None, batch: StructType
+    options: WriteOptions,
+    config: TableConfig | None,
+    table: StructType | None,
+    batch: StructType,
+    ordering_fields: tuple[str, ...],
 ) -> StructType:
     """Columns of the written files. A delete does not change the columns of the table."""
     deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
@@ -183,13 +196,25 @@ def _writer_schema(
         options.hoodie_options.get(key, "false").lower() == "true"
         for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
     )
-    return evolve_schema(table, batch, table_version=_version(options, config), fill_missing_with_null=fill)
+    version = _version(options, config)
+    try:
+        return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill)
+    except InvalidRequestError as refusal:
+        raise explain_text_ordering(refusal, table, ordering_fields) from refusal
 
 
 def _schema_warnings(
-    table: StructType | None, writer_schema: StructType, source: SourceSpec | None
+    table: StructType | None,
+    batch: StructType,
+    writer_schema: StructType,
+    source: SourceSpec | None,
+    ordering_fields: tuple[str, ...],
 ) -> tuple[str, ...]:
-    return (*_widened(table, writer_schema), *warn_of_added_columns(table, writer_schema, source))
+    return (
+        *_widened(table, writer_schema),
+        *warn_of_added_columns(table, writer_schema, source),
+        *warn_of_numbers_as_text(table, batch, ordering_fields),
+    )
 
 
 def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, ...]:

@@ -211,6 +211,13 @@ def infers_types(source: SourceSpec) -> bool:
     )
 
 
+def advice_on_types(source: SourceSpec) -> str:
+    """Return a sentence about the option that makes Spark infer types, after a space; empty if it is set."""
+    if infers_types(source):
+        return ""
+    return " Also set the source option inferSchema=true, because otherwise every column is text."
+
+
 def with_advice_on_types(refusal: InvalidRequestError) -> InvalidRequestError:
     """Add the advice to infer types to an error about a CSV source. Use it only if Spark did not infer the types."""
     return InvalidRequestError(
@@ -241,14 +248,14 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
         return (
             f"{found} Spark generated these names, because it reads CSV files without a header by default. If the "
             "first line of each file contains the names, set the source option header=true. If the files have no "
-            f"header, {_query_with_names(missing, source)}."
+            f"header, {_query_with_names(missing, source)}"
         )
     by_lower_case = {name.lower(): name for name in names}
     close = difflib.get_close_matches(missing.lower(), by_lower_case, n=1)
     if source is not None and not close and _has_values_as_names(source, names):
         return (
             f"{found} These names look like values. If the files have no header, remove the source option header=true, "
-            f"and {_query_with_names(missing, source)}."
+            f"and {_query_with_names(missing, source)}"
         )
     if source is not None and tuple(names) == ("_corrupt_record",):
         return (
@@ -275,11 +282,10 @@ def advice_on_first_line(values: Sequence[str], source: SourceSpec) -> str:
         return ""
     options = {name.lower(): value for name, value in source.options.items()}
     has_header = options.get("header", "false").lower() == "true"
-    header = (
-        ""
-        if has_header
-        else " If the first line contains the names of the columns, also set --source-option header=true."
-    )
+    header = ""
+    if not has_header:
+        names = " If the first line contains the names of the columns, also set --source-option header=true."
+        header = f"{names}{advice_on_types(source)}"
     return (
         f"The first line of the source is {values[0]!r}. To separate its values, set --source-option sep='{found[0]}'."
         f"{header}"
@@ -288,12 +294,7 @@ def advice_on_first_line(values: Sequence[str], source: SourceSpec) -> str:
 
 def _query_with_names(missing: str, source: SourceSpec) -> str:
     query = f"SELECT _c0 AS {missing}, … FROM source"  # noqa: S608 - an example, not a query of this program
-    types = (
-        ""
-        if infers_types(source)
-        else (". Also set the source option inferSchema=true, because otherwise every column is text")
-    )
-    return f"name the columns in a source query (--source-sql), as in {query}{types}"
+    return f"name the columns in a source query (--source-sql), as in {query}.{advice_on_types(source)}"
 
 
 def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:
