@@ -35,6 +35,7 @@ _SAMPLED_ROWS = 100
 _PLAIN_CSV = {"header", "sep", "delimiter", "inferschema"}
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class SourceColumns:
         types: those columns whose types are known, with their types as Spark reads them; None if only names are known.
         reason: why the types of some or all columns are not known; empty if all types are known.
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
+        dates: columns that contain dates without a time of day, as the first row of a text file shows.
         footer: the footer of the file; None if the file is not a Parquet file.
         first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
         warning: a sentence about names that occur several times in the header of a CSV file; else empty.
@@ -77,6 +79,7 @@ class SourceColumns:
     types: StructType | None
     reason: str = field(default="", compare=False)
     times: tuple[str, ...] = field(default=(), compare=False)
+    dates: tuple[str, ...] = field(default=(), compare=False)
     footer: ParquetFooter | None = field(default=None, compare=False)
     first_row: tuple[str, ...] = field(default=(), compare=False)
     warning: str = field(default="", compare=False)
@@ -197,20 +200,21 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
     names = _renamed(names, options.get("nullvalue", ""))
     if len({name.lower() for name in names}) < len(names):
         return "Spark gives an unnamed column the name of another column"
-    times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
+    first_values = dict(zip(names, rows[0], strict=False)) if rows else {}
+    columns = SourceColumns(
+        names,
+        types=None,
+        times=_columns_of(_TIME, first_values),
+        dates=_columns_of(_DATE, first_values),
+        first_row=first_row,
+        warning=warning,
+    )
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(
-            names,
-            types=None,
-            reason="the option inferSchema is set",
-            times=times,
-            first_row=first_row,
-            warning=warning,
-        )
+        return replace(columns, reason="the option inferSchema is set")
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
     texts = _texts(names, rows, options.get("nullvalue", ""))
-    return SourceColumns(names, types, times=times, first_row=first_row, warning=warning, texts=texts)
+    return replace(columns, types=types, texts=texts)
 
 
 def _values(line: str, separator: str, quote: str) -> tuple[str, ...]:
@@ -292,9 +296,9 @@ def _warning_of_repeated(names: Sequence[str], file: SourceFile) -> str:
     )
 
 
-def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the columns whose value in this row is a string with a date and a time of day."""
-    return tuple(name for name, value in row.items() if isinstance(value, str) and _TIME.match(value))
+def _columns_of(pattern: re.Pattern[str], row: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the names of the columns whose value in this row is a string that begins as the pattern says."""
+    return tuple(name for name, value in row.items() if isinstance(value, str) and pattern.match(value))
 
 
 def _json_columns(file: SourceFile) -> SourceColumns | str:
@@ -306,5 +310,6 @@ def _json_columns(file: SourceFile) -> SourceColumns | str:
         tuple(first_values),
         types=None,
         reason="Spark infers the types of JSON values",
-        times=_columns_of_times(first_values),
+        times=_columns_of(_TIME, first_values),
+        dates=_columns_of(_DATE, first_values),
     )

@@ -37,6 +37,7 @@ from hudi_table_services.planning.table.source_casts import cast_query
 from hudi_table_services.planning.table.source_columns import (
     advice_on_first_line,
     advice_on_types,
+    advice_on_unit_of_time,
     misread_columns,
     refuse_invalid_flags,
     refuse_misspelled,
@@ -231,6 +232,10 @@ def _settings_with_advice(
             return True
 
         if hint := _advice_on_file(columns, source, would_suffice):
+            raise InvalidRequestError(refusal.message, hint=hint) from refusal
+        times = (*columns.times, *columns.dates)
+        is_new = config is None and not columns.first_row and columns.footer is None
+        if is_new and (hint := advice_on_unit_of_time(refusal.evidence, columns.names, times)):
             raise InvalidRequestError(refusal.message, hint=hint) from refusal
         raise
 

@@ -8,6 +8,7 @@ from hudi_table_services.errors import InvalidRequestError, UnsupportedTableErro
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import (
+    DATE,
     DELETED_FLAG,
     META_COLUMNS,
     TIMESTAMP,
@@ -136,9 +137,8 @@ def derive_settings(
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
-        require_columns(
-            batch.names, key_generator, () if deletes else ordering_fields, source, deletes=deletes
-        )
+        fields, times = () if deletes else ordering_fields, _times(batch) if config is None else ()
+        require_columns(batch.names, key_generator, fields, source, deletes=deletes, times=times)
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
     writer_schema = _writer_schema(options, config, table, batch, ordering_fields)
@@ -170,6 +170,11 @@ def derive_settings(
         unreadable=_unreadable(options, config, writer_schema),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
+
+
+def _times(batch: StructType) -> tuple[str, ...]:
+    """Return the names of the columns with dates or times."""
+    return tuple(field.name for field in batch.fields if field.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ))
 
 
 def _check_deleted_flag(batch: StructType) -> None:
