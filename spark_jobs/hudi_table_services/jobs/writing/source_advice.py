@@ -121,8 +121,8 @@ def text_column_warnings(
             field.name for field in batch.fields if field.name in ordering_fields and field.type == STRING
         ]
         first = first_texts(frame, names)
-        texts = {name: [row[position] for row in first] for position, name in enumerate(names)}
-        return warn_of_ordering_texts(names, texts, batch.names, rows=rows_of(source), cure=cure)
+        values = {name: [row[position] for row in first] for position, name in enumerate(names)}
+        return warn_of_ordering_texts(names, values, batch.names, rows=rows_of(source), cure=cure)
     if source is None or source.sql is not None:
         return ()
     if source.format.lower() == "json":
