@@ -209,6 +209,23 @@ def test_an_ordering_field_of_numbers_that_a_new_table_stores_as_text_gives_a_wa
         write(spark, tmp_path, replace(source, sql="SELECT id, 1.5D AS reading FROM source"))
 
 
+def test_the_query_in_the_error_about_text_in_a_column_of_times_makes_times(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(spark, tmp_path, times(tmp_path, 1))
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 0, "at": "2026-01-02T03:04:05", "day": "2026-01-02"}\n')
+    source = SourceSpec(path=str(path), format="json")
+    sql = ""
+    for _ in ("at", "day"):
+        with pytest.raises(InvalidRequestError, match=r"\(--source-sql\), as in: ") as refused:
+            write(spark, tmp_path, replace(source, sql=sql or None))
+        sql = refused.value.hint.partition("as in: ")[2].partition(". TRY_CAST")[0]
+    write(spark, tmp_path, replace(source, sql=sql))
+    at = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+    assert stored(tmp_path, "at", "day") == [(at, datetime.date(2026, 1, 2))]
+
+
 def test_a_value_that_spark_cannot_cast_is_an_error_of_the_data(spark: SparkSession, tmp_path: Path) -> None:
     source = csv(tmp_path, "id,price\n1,n/a\n")
     cast = SourceSpec(

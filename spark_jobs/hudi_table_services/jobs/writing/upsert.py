@@ -337,7 +337,7 @@ class _UpsertJob:
             with self._watch.phase("commit"):
                 instant = attempt.complete(metadata, check, facts, placed.reinserted_file_groups)
             self._report.warn(*attempt.warnings)
-        return self._report.completed(placed, plan, written, instant, metadata)
+        return self._report.completed(placed, plan, written, settings, instant, metadata)
 
     def _replaced(self, snapshot: TableSnapshot, partitions: Sequence[str] | None) -> ReplacedIds | None:
         replaced = None if partitions is None else replaced_file_ids(snapshot, partitions)

@@ -13,6 +13,7 @@ from hudi_table_services.model.schema import (
     META_COLUMNS,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    Field,
     PrimitiveType,
     StructType,
 )
@@ -22,7 +23,7 @@ from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import WriteOptions
-from hudi_table_services.planning.table.added_columns import warn_of_added_columns
+from hudi_table_services.planning.table.added_columns import fields_not_in, warn_of_added_columns
 from hudi_table_services.planning.table.ordering_texts import explain_text_ordering, warn_of_numbers_as_text
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
@@ -30,6 +31,7 @@ from hudi_table_services.planning.table.schema_evolution import (
     ZONE_OPTION,
     evolve_schema,
 )
+from hudi_table_services.planning.table.source_casts import rows_of
 from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.time_partition_type import (
     check_time_partitions,
@@ -59,6 +61,8 @@ class WriteSettings:
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
         unreadable: a sentence about columns of a new table that some readers cannot read.
+        filled: columns of the table, and members of its structs, that the rows lack, with their paths. The write stores
+            null in them.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
             are times in UTC.
     """
@@ -75,6 +79,7 @@ class WriteSettings:
     uses_session_zone: bool
     schema_warnings: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    filled: tuple[tuple[str, Field], ...] = ()
 
     @property
     def parquet(self) -> "ParquetFormat":
@@ -141,7 +146,7 @@ def derive_settings(
         require_columns(batch.names, key_generator, fields, source, deletes=deletes, times=times)
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
-    writer_schema = _writer_schema(options, config, table, batch, ordering_fields)
+    writer_schema = _writer_schema(options, config, table, batch, ordering_fields, rows_of(source))
     staged_schema = _columns_in(writer_schema, batch) if deletes else writer_schema
     if options.operation is not WriteOperation.DELETE_PARTITION:
         check_time_partitions(
@@ -168,6 +173,7 @@ def derive_settings(
             table, batch, writer_schema, source, () if deletes else combine_fields
         ),
         unreadable=_unreadable(options, config, writer_schema),
+        filled=_filled(options, table, batch),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
@@ -192,6 +198,7 @@ def _writer_schema(
     table: StructType | None,
     batch: StructType,
     ordering_fields: tuple[str, ...],
+    rows: str,
 ) -> StructType:
     """Columns of the written files. A delete does not change the columns of the table."""
     deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
@@ -203,9 +210,18 @@ def _writer_schema(
     )
     version = _version(options, config)
     try:
-        return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill)
+        return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill, rows=rows)
     except InvalidRequestError as refusal:
         raise explain_text_ordering(refusal, table, ordering_fields) from refusal
+
+
+def _filled(
+    options: WriteOptions, table: StructType | None, batch: StructType
+) -> tuple[tuple[str, Field], ...]:
+    """Return the columns of the table that the rows lack, without the column that marks deletes."""
+    if table is None or options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
+        return ()
+    return tuple((path, field) for path, field in fields_not_in(batch, table) if path != DELETED_FLAG)
 
 
 def _schema_warnings(
