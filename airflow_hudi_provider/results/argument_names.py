@@ -24,12 +24,13 @@ _COMMAND = re.compile(
 _SOURCE_OPTION = re.compile(
     r"(?:(?:the )?source option|--source-option) (?P<name>\w+)(?:=(?:'(?P<quoted>[^']*)'|(?P<value>[^\s.,;]+)))?"
 )
+_OPTION = re.compile(r"--option (?P<key>hoodie\.[\w.]*\w)=(?P<value>[^\s,;]*[^\s,;.])")
 _SAME_TWICE = re.compile(r"\b(\w+) \((`\1`)\)")
 _WITHOUT_EXECUTE = re.compile(r"without --execute(?![\w-])")
 
 
 def with_arguments(text: str, operator: type) -> str:
-    """Replace the names of scripts, flags and source options in a message by names of operators and arguments.
+    """Replace the names of scripts, flags and options in a message by names of operators and arguments.
 
     Names without a counterpart stay unchanged.
 
@@ -44,6 +45,8 @@ def with_arguments(text: str, operator: type) -> str:
         text = _WITHOUT_EXECUTE.sub("with preview=True", text)
     if "source_options" in known:
         text = _SOURCE_OPTION.sub(_as_source_option, text)
+    if "hudi_options" in known:
+        text = _OPTION.sub(r'hudi_options={"\g<key>": "\g<value>"}', text)
     text = _FLAG_IN_TEXT.sub(lambda found: _quoted(_as_argument(found, known)), text)
     return _SAME_TWICE.sub(r"\2", text)
 

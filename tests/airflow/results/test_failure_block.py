@@ -173,6 +173,11 @@ def test_the_block_names_arguments_instead_of_flags(failed_run: Callable[..., An
             UpsertWithSizingOperator,
             'Set source_options={"sep": ";"} or source_options={"nullValue": "n/a"}.',
         ),
+        (
+            "With --option hoodie.write.set.null.for.missing.columns=true, the write stores null.",
+            UpsertWithSizingOperator,
+            'With hudi_options={"hoodie.write.set.null.for.missing.columns": "true"}, the write stores null.',
+        ),
         ("Give --instant or --all-failed.", RollbackOperator, "Give `instant` or `all_failed`."),
         (
             "Run the job without --execute to list the files; then raise --max-files.",

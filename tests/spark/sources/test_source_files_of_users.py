@@ -1,6 +1,7 @@
 """Files as users have them: pandas timestamps in nanoseconds, CSV files, and times as partition columns."""
 
 import datetime
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +187,43 @@ def test_the_error_about_a_type_conflict_names_the_value_that_causes_it(
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n2,n/a\n", inferSchema="true"))
     with pytest.raises(InvalidRequestError, match="inferSchema=true"):
         write(spark, tmp_path, csv(tmp_path, "id,price\n1,1.5\n"))
+
+
+@pytest.mark.parametrize("sql", [None, "SELECT id, reading FROM source"])
+def test_an_ordering_field_of_numbers_that_a_new_table_stores_as_text_gives_a_warning_whose_cures_work(
+    spark: SparkSession, tmp_path: Path, sql: str | None
+) -> None:
+    source = replace(csv(tmp_path, "id,reading\n1,124\n1,24\n"), sql=sql)
+    (warning,) = write(spark, tmp_path, source, ordering_field="reading").warnings
+    assert warning.startswith("The ordering field 'reading' contains numbers, such as '124'")
+    assert f"delete the folder of the table, {tmp_path}/t, and load the rows again" in warning
+    assert stored(tmp_path, "id", "reading") == [("1", "24")]
+    inferring = replace(source, options={**source.options, "inferSchema": "true"})
+    query = replace(source, sql=warning.partition("(--source-sql): ")[2])
+    for name, cured in (("inferred", inferring), ("query", query)):
+        assert write(spark, tmp_path / name, cured, ordering_field="reading").warnings == ()
+        assert [reading for (reading,) in stored(tmp_path / name, "reading")] == [124]
+    later = write(spark, tmp_path, replace(inferring, sql="SELECT '1' AS id, 99 AS reading FROM source"))
+    assert any("is text in the table and int in the rows" in each for each in later.warnings)
+    with pytest.raises(InvalidRequestError, match="To store numbers, write all rows to a new table"):
+        write(spark, tmp_path, replace(source, sql="SELECT id, 1.5D AS reading FROM source"))
+
+
+def test_the_query_in_the_error_about_text_in_a_column_of_times_makes_times(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(spark, tmp_path, times(tmp_path, 1))
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 0, "at": "2026-01-02T03:04:05", "day": "2026-01-02"}\n')
+    source = SourceSpec(path=str(path), format="json")
+    sql = ""
+    for _ in ("at", "day"):
+        with pytest.raises(InvalidRequestError, match=r"\(--source-sql\), as in: ") as refused:
+            write(spark, tmp_path, replace(source, sql=sql or None))
+        sql = refused.value.hint.partition("as in: ")[2].partition(". TRY_CAST")[0]
+    write(spark, tmp_path, replace(source, sql=sql))
+    at = datetime.datetime(2026, 1, 2, 3, 4, 5, tzinfo=datetime.timezone.utc)
+    assert stored(tmp_path, "at", "day") == [(at, datetime.date(2026, 1, 2))]
 
 
 def test_a_value_that_spark_cannot_cast_is_an_error_of_the_data(spark: SparkSession, tmp_path: Path) -> None:

@@ -54,6 +54,18 @@ def test_a_missing_column_is_null_if_an_option_allows_missing_columns(table: Tab
     assert columns(table, "k", "v") == [("a", 1.0), ("b", None), ("c", None)]
 
 
+def test_stored_values_that_a_write_replaces_by_null_are_named_in_a_warning(table: TableUnderTest) -> None:
+    table.write([("a", 1, "x", 1.0), ("b", 1, "x", 1.0)])
+    narrow = "k string, ts bigint, p string"
+    inserted = table.write([("c", 2, "x")], schema=narrow, options=FILL)
+    planned = table.write([("b", 2, "x")], schema=narrow, options=FILL, dry_run=True)
+    updated = table.write([("b", 2, "x"), ("d", 2, "x")], schema=narrow, options=FILL)
+    named = "The rows lack 1 column of the table: 'v' (double). In 1 updated row, the write "
+    assert [each for each in inserted.warnings if "lack" in each] == []
+    assert [each for each in planned.warnings if each.startswith(f"{named}would replace the stored")] != []
+    assert [each for each in updated.warnings if each.startswith(f"{named}replaced the stored values")] != []
+
+
 def test_a_null_ordering_value_is_smaller_than_every_other_value(table: TableUnderTest) -> None:
     table.write([("a", 1, "x", 1.0), ("b", None, "x", 1.0), ("c", None, "x", 1.0)])
     result = table.write([("a", None, "x", 2.0), ("b", 1, "x", 2.0), ("c", None, "x", 2.0)])

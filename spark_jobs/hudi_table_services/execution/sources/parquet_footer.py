@@ -19,6 +19,7 @@ from hudi_table_services.model.schema import (
     StructType,
 )
 from hudi_table_services.storage.source_files import SourceFile
+from hudi_table_services.storage.source_formats import has_tabs, other_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -116,9 +117,7 @@ def read_parquet_footer(file: SourceFile) -> ParquetFooter:
     except pa.ArrowInvalid as error:
         raise InvalidRequestError(
             f"The source file {file.uri} is not a Parquet file: {str(error).rstrip('.')}.",
-            hint="Convert the spreadsheet to CSV or Parquet."
-            if file.uri.lower().endswith(_SPREADSHEETS)
-            else "Set --source-format to the format of the file, such as csv or json.",
+            hint=_advice_on_format(file.stored.name),
         ) from error
     int96 = {
         column.path
@@ -138,6 +137,16 @@ def read_parquet_footer(file: SourceFile) -> ParquetFooter:
         range_index=_range_index(schema),
         untyped_nulls=tuple(column.name for column in kept if pa.types.is_null(column.type)),
     )
+
+
+def _advice_on_format(file_name: str) -> str:
+    """Return how to read a file that is not a Parquet file, by the end of its name."""
+    if file_name.lower().endswith(_SPREADSHEETS):
+        return "Convert the spreadsheet to CSV or Parquet."
+    if not (found := other_format(file_name, "parquet")):
+        return "Set --source-format to the format of the file, such as csv or json."
+    separator = r" and --source-option sep='\t'" if has_tabs(file_name) else ""
+    return f"Set --source-format={found}{separator}."
 
 
 def _range_index(schema: "pa.Schema") -> str:

@@ -6,21 +6,19 @@ completely.
 """
 
 import csv
-import gzip
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.execution.sources.json_files import check_json, first_json_values
 from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
+from hudi_table_services.execution.sources.text_files import COMPRESSED, READ_BYTES, first_lines
 from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.storage.source_files import SourceFile
 
-_READ_BYTES = 1 << 20
 _FILTERS = {"pathglobfilter", "modifiedbefore", "modifiedafter", "recursivefilelookup", "basepath"}
 """Options, in lower case, that change which files or partition columns Spark reads."""
 _CSV_OPTIONS = {"header", "sep", "delimiter", "quote", "inferschema", "nullvalue", "emptyvalue", "mode"}
@@ -33,24 +31,11 @@ _CSV_OPTIONS |= {
     "locale",
 }
 """Options of CSV files, in lower case. This module knows their effect on the columns."""
+_SAMPLED_ROWS = 100
 _PLAIN_CSV = {"header", "sep", "delimiter", "inferschema"}
-_JSON_OPTIONS = {
-    "mode",
-    "dateformat",
-    "timestampformat",
-    "timestampntzformat",
-    "primitivesasstring",
-    "samplingratio",
-}
-"""Options of JSON files, in lower case. If no other options are set, each line of a file must be a document."""
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
-_BRACKETS = {"{": "}", "[": "]"}
-_SHOWN_CHARACTERS = 60
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
-_MAGIC = {b"PAR1": "a Parquet", b"ORC": "an ORC", b"Obj\x01": "an Avro"}
-"""Maps the first bytes of a file to its format, with an article."""
-_GZIP = (".gz", ".gzip")
-_COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +66,12 @@ class SourceColumns:
         types: those columns whose types are known, with their types as Spark reads them; None if only names are known.
         reason: why the types of some or all columns are not known; empty if all types are known.
         times: columns that contain timestamps, as the footer of a Parquet file or the first row of a text file shows.
+        dates: columns that contain dates without a time of day, as the first row of a text file shows.
         footer: the footer of the file; None if the file is not a Parquet file.
         first_row: values of the first line of a CSV file that Spark reads without a header; else empty.
         warning: a sentence about names that occur several times in the header of a CSV file; else empty.
         text_rows: facts about the rows of a small CSV file; None for other files.
+        texts: maps each column of a CSV file whose types Spark does not infer to its first values, without nulls.
         has_no_rows: whether the footers of all files of the source show that it has no rows.
     """
 
@@ -92,10 +79,12 @@ class SourceColumns:
     types: StructType | None
     reason: str = field(default="", compare=False)
     times: tuple[str, ...] = field(default=(), compare=False)
+    dates: tuple[str, ...] = field(default=(), compare=False)
     footer: ParquetFooter | None = field(default=None, compare=False)
     first_row: tuple[str, ...] = field(default=(), compare=False)
     warning: str = field(default="", compare=False)
     text_rows: TextRows | None = field(default=None, compare=False)
+    texts: Mapping[str, Sequence[str]] = field(default_factory=dict, compare=False)
     has_no_rows: bool = field(default=False, compare=False)
 
     @property
@@ -143,7 +132,7 @@ def columns_or_reason(
             if isinstance(found, SourceColumns) and is_only_file:
                 found = replace(found, text_rows=_text_rows(options, file, found.names))
         case "json":
-            _check_json(options, file)
+            check_json(options, file)
             found = _json_columns(file) if is_only_file and not options else _UNREAD_JSON
     if isinstance(found, str) or not file.partition_columns:
         return found
@@ -194,37 +183,58 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
             f"The source file {file.uri} is empty.",
             hint="Check the step that wrote the file. If the file may be empty, leave it out of the source.",
         )
-    lines = _first_lines(file)
+    lines = first_lines(file, 1 + _SAMPLED_ROWS)
     if not lines:
         return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
     if lines[0].startswith("\ufeff") or quote * 2 in lines[0]:
         return f"the first line of {file.uri} has a byte order mark or repeated quotes"
     # Each line is parsed alone, because with the options of `_CSV_OPTIONS`, a value contains no line break.
-    read = (csv.reader([line], delimiter=separator, quotechar=quote) for line in lines)
-    names, *rows = (tuple(next(line, [])) for line in read)
+    names, *rows = (_values(line, separator, quote) for line in lines)
     first_row: tuple[str, ...] = ()
     if options.get("header", "false").lower() != "true":
         first_row = names
-        names, rows = tuple(f"_c{position}" for position in range(len(names))), [names]
+        names, rows = tuple(f"_c{position}" for position in range(len(names))), [names, *rows]
     if not names:
         return f"the first line of {file.uri} has no column"
     warning = _warning_of_repeated(names, file)
     names = _renamed(names, options.get("nullvalue", ""))
     if len({name.lower() for name in names}) < len(names):
         return "Spark gives an unnamed column the name of another column"
-    times = _columns_of_times(dict(zip(names, rows[0], strict=False)) if rows else {})
+    first_values = dict(zip(names, rows[0], strict=False)) if rows else {}
+    columns = SourceColumns(
+        names,
+        types=None,
+        times=_columns_of(_TIME, first_values),
+        dates=_columns_of(_DATE, first_values),
+        first_row=first_row,
+        warning=warning,
+    )
     if options.get("inferschema", "false").lower() == "true":
-        return SourceColumns(
-            names,
-            types=None,
-            reason="the option inferSchema is set",
-            times=times,
-            first_row=first_row,
-            warning=warning,
-        )
+        return replace(columns, reason="the option inferSchema is set")
     # Without inferred types, every column of a CSV file is a string.
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
-    return SourceColumns(names, types, times=times, first_row=first_row, warning=warning)
+    texts = _texts(names, rows, options.get("nullvalue", ""))
+    return replace(columns, types=types, texts=texts)
+
+
+def _values(line: str, separator: str, quote: str) -> tuple[str, ...]:
+    """Return the values of a line; none if the line has a value that Python's reader refuses as too long."""
+    try:
+        return tuple(next(csv.reader([line], delimiter=separator, quotechar=quote), ()))
+    except csv.Error:
+        return ()
+
+
+def _texts(
+    names: Sequence[str], rows: Iterable[Sequence[str]], null_value: str
+) -> Mapping[str, Sequence[str]]:
+    """Map each column to its values in some rows, without the values that Spark reads as null."""
+    found: dict[str, list[str]] = {name: [] for name in names}
+    for row in rows:
+        for name, value in zip(names, row, strict=False):
+            if value not in ("", null_value):
+                found[name].append(value)
+    return found
 
 
 def _text_rows(options: Mapping[str, str], file: SourceFile, names: Sequence[str]) -> TextRows | None:
@@ -233,12 +243,12 @@ def _text_rows(options: Mapping[str, str], file: SourceFile, names: Sequence[str
     In a plain file, every line has a value for each column, no line has quotes or backslashes, and no option changes
     the values that Spark reads as null.
     """
-    is_small = file.stored.size_bytes < _READ_BYTES and not file.stored.path.lower().endswith(_COMPRESSED)
+    is_small = file.stored.size_bytes < READ_BYTES and not file.stored.path.lower().endswith(COMPRESSED)
     if not is_small or not options.keys() <= _PLAIN_CSV or options.get("header", "").lower() != "true":
         return None
     try:
         with file.storage.open_reader(file.stored.path) as stream:
-            text = stream.read(_READ_BYTES).decode()
+            text = stream.read(READ_BYTES).decode()
     except UnicodeDecodeError:
         return None
     if '"' in text or "\\" in text:
@@ -286,101 +296,20 @@ def _warning_of_repeated(names: Sequence[str], file: SourceFile) -> str:
     )
 
 
-def _columns_of_times(row: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the names of the columns whose value in this row is a string with a date and a time of day."""
-    return tuple(name for name, value in row.items() if isinstance(value, str) and _TIME.match(value))
+def _columns_of(pattern: re.Pattern[str], row: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the names of the columns whose value in this row is a string that begins as the pattern says."""
+    return tuple(name for name, value in row.items() if isinstance(value, str) and pattern.match(value))
 
 
 def _json_columns(file: SourceFile) -> SourceColumns | str:
-    """Return the names of all members if the file is small and each of its lines is a JSON object, or else a reason.
-
-    The result contains all names that Spark finds, and can contain names that Spark drops because all their values are
-    empty objects.
-    """
-    name = file.stored.path.lower()
-    if file.stored.size_bytes >= _READ_BYTES or name.endswith(_COMPRESSED):
-        return f"the file {file.uri} is compressed, or has {_READ_BYTES >> 20} MiB or more"
-    first_values: dict[str, object] = {}
-    try:
-        with file.storage.open_reader(file.stored.path) as stream:
-            text = stream.read(_READ_BYTES).decode()
-        for line in text.split("\n"):
-            document = json.loads(line) if line.strip() else {}
-            if not isinstance(document, dict):
-                return f"a line of {file.uri} is not a JSON object"
-            for name_of_value, value in document.items():
-                first_values.setdefault(name_of_value, value)
-    except (ValueError, RecursionError):  # Spark accepts some documents that Python refuses
-        return f"a line of {file.uri} is not a JSON document according to the standard"
+    """Return the names of all members of the JSON objects in a file, or a reason as `first_json_values` does."""
+    first_values = first_json_values(file)
+    if isinstance(first_values, str):
+        return first_values
     return SourceColumns(
         tuple(first_values),
         types=None,
         reason="Spark infers the types of JSON values",
-        times=_columns_of_times(first_values),
+        times=_columns_of(_TIME, first_values),
+        dates=_columns_of(_DATE, first_values),
     )
-
-
-def _check_json(options: Mapping[str, str], file: SourceFile) -> None:
-    """Refuse a file whose first line is only a part of a JSON document, as in a formatted list.
-
-    Spark accepts some documents that Python refuses, such as documents with single quotes. So the function checks only
-    the first and the last character, and only with options under which Spark would also refuse such a line.
-    """
-    if not options.keys() <= _JSON_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
-        return
-    line = next(iter(_first_lines(file)), "{}").strip()
-    if line[0] not in _BRACKETS or not line.endswith(_BRACKETS[line[0]]) or len(line) == 1:
-        raise InvalidRequestError(
-            f"The first line of the source file {file.uri} is not a JSON document: {line[:_SHOWN_CHARACTERS]!r}.",
-            hint=_advice_on_json(line),
-        )
-
-
-def _advice_on_json(line: str) -> str:
-    multiple_lines = (
-        "Spark reads one JSON document from each line. If a document extends over several lines, set the source option "
-        "multiLine=true."
-    )
-    if line[0] in _BRACKETS or not any(separator in line for separator in ",;\t|"):
-        return multiple_lines
-    return (
-        "The line looks like CSV. Set --source-format=csv and, if the line contains the names of the columns, the "
-        "source option header=true."
-    )
-
-
-def _refuse_binary(start: bytes, file: SourceFile) -> None:
-    """Refuse a file that begins like a file of a binary format, because Spark would read its bytes as characters."""
-    for magic, name in _MAGIC.items():
-        if start.startswith(magic):
-            raise InvalidRequestError(
-                f"The source file {file.uri} is {name} file, but the source has a text format.",
-                hint="Set --source-format to the format of the file, such as parquet.",
-            )
-
-
-def _first_lines(file: SourceFile) -> Sequence[str]:
-    """Return at most two lines that are not empty.
-
-    Return no line if the first line is too long, is not UTF-8, or is compressed by a codec other than gzip.
-
-    Raises:
-        InvalidRequestError: the file has a binary format.
-    """
-    name = file.stored.path.lower()
-    try:
-        with file.storage.open_reader(file.stored.path) as stream:
-            if name.endswith(_GZIP):
-                with gzip.open(stream) as unpacked:
-                    start = unpacked.read(_READ_BYTES)
-            elif name.endswith(_COMPRESSED):
-                return ()
-            else:
-                start = stream.read(_READ_BYTES)
-        _refuse_binary(start, file)
-        if len(start) == _READ_BYTES:
-            start = start.rpartition(b"\n")[0]  # the rest may be part of a line, or of a character
-        text = start.decode()
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
-        return ()
-    return tuple(islice((line for line in text.splitlines() if line.strip()), 2))

@@ -32,21 +32,24 @@ from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.key_generator import partition_columns_of_times
 from hudi_table_services.planning.table.null_keys import refuse_null_keys
+from hudi_table_services.planning.table.ordering_texts import warn_of_ordering_texts
 from hudi_table_services.planning.table.source_casts import cast_query
 from hudi_table_services.planning.table.source_columns import (
     advice_on_first_line,
+    advice_on_types,
+    advice_on_unit_of_time,
     misread_columns,
     refuse_invalid_flags,
     refuse_misspelled,
     refuse_query_without_view,
     with_advice_on_types,
 )
-from hudi_table_services.planning.table.source_formats import other_format
 from hudi_table_services.planning.table.time_partition_advice import warn_of_times
 from hudi_table_services.planning.table.time_partition_type import gives_timestamp_type
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.request_identity import find_completed
 from hudi_table_services.storage.source_files import SourceFile, first_source_files
+from hudi_table_services.storage.source_formats import other_format
 from hudi_table_services.storage.stores.factory import open_storage, refuse_single_slash
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import find_table_config, refuse_unwritable
@@ -157,6 +160,8 @@ def _check_columns(
     if isinstance(found, WriteSettings):
         if config is None:
             new_table_config(storage, request, options, found)
+            ordering = warn_of_ordering_texts(found.combine_fields, columns.texts, columns.names)
+            warnings = (*warnings, *ordering)
         check_key_types(key_generator, found.staged_schema, columns.untyped)
     if (rows := columns.footer or columns.text_rows) is not None:
         _refuse_null_keys(rows, key_generator.record_key_fields)
@@ -228,6 +233,10 @@ def _settings_with_advice(
 
         if hint := _advice_on_file(columns, source, would_suffice):
             raise InvalidRequestError(refusal.message, hint=hint) from refusal
+        times = (*columns.times, *columns.dates)
+        is_new = config is None and not columns.first_row and columns.footer is None
+        if is_new and (hint := advice_on_unit_of_time(refusal.evidence, columns.names, times)):
+            raise InvalidRequestError(refusal.message, hint=hint) from refusal
         raise
 
 
@@ -248,6 +257,7 @@ def _advice_on_file(
     if columns.first_row and would_suffice(columns.first_row):
         return (
             "The first line of the file contains the names of the columns: set the source option header=true."
+            f"{advice_on_types(source)}"
         )
     has_needed = would_suffice(columns.names)
     return "" if has_needed else advice_on_first_line(columns.first_row, source)

@@ -30,6 +30,7 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import ReplacedIds
+from hudi_table_services.planning.table.missing_columns import warn_of_replaced_values
 from hudi_table_services.planning.table.table_changes import partition_matches
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.overview.row_counts import row_counts
@@ -105,7 +106,6 @@ class Report:
             to_avro_json(settings.writer_schema, self._request.table_name, with_meta_fields=True),
             settings.parquet,
         )
-        result = self._result(Outcome.PLANNED, partitions=tuple(_with_footers(p, footer) for p in partitions))
         changes = [batch for batch in placed.routed.batches if batch.file_id is not None]
         deleted = sum(batch.delete_count for batch in changes)
         rows = replace(
@@ -114,6 +114,8 @@ class Report:
             deleted=deleted,
             replaced=self._replaced_rows,
         )
+        self.warn(*warn_of_replaced_values(settings.filled, rows.updated, dry_run=True))
+        result = self._result(Outcome.PLANNED, partitions=tuple(_with_footers(p, footer) for p in partitions))
         _LOG.info(
             "Would insert %s, update %d and delete %d; nothing was written.",
             counted(rows.inserted, "row"),
@@ -137,6 +139,7 @@ class Report:
         placed: PlacedBatch,
         plan: FileSizingPlan,
         written: Sequence[WrittenFileGroup],
+        settings: WriteSettings,
         instant: Instant,
         metadata: CommitMetadata,
     ) -> JobResult:
@@ -150,6 +153,7 @@ class Report:
                 f"({counted(rows.older_than_stored, 'row')}). Text is compared character by character, so '9' is "
                 "larger than '10'."
             )
+        self.warn(*warn_of_replaced_values(settings.filled, rows.updated))
         result = replace(
             self._result(Outcome.COMPLETED, instant, partitions),
             rows=replace(rows, replaced=self._replaced_rows),

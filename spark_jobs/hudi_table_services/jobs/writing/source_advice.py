@@ -14,6 +14,7 @@ from hudi_table_services.execution.sources.parquet_footer import read_parquet_fo
 from hudi_table_services.execution.sources.text_values import count_unread_texts, first_texts
 from hudi_table_services.hudi_format.avro_schema import from_avro_json, from_optional_avro_json
 from hudi_table_services.model.schema import INT, STRING, DecimalType, PrimitiveType, StructType
+from hudi_table_services.planning.table.ordering_texts import warn_of_ordering_texts
 from hudi_table_services.planning.table.schema_evolution import TypeConflict
 from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, rows_of, sql_name
 from hudi_table_services.planning.table.source_columns import (
@@ -102,22 +103,32 @@ def _untyped_nulls(request: UpsertRequest, names: Sequence[str]) -> list[str]:
     return [name for name in names if name in footer.untyped_nulls]
 
 
-def text_column_warnings(frame: "DataFrame", request: UpsertRequest, batch: StructType) -> tuple[str, ...]:
+def text_column_warnings(
+    frame: "DataFrame", request: UpsertRequest, batch: StructType, ordering_fields: Sequence[str]
+) -> tuple[str, ...]:
     """Return warnings about columns that become strings in a new table although their values have another type.
 
-    In CSV files with inferred types, a few values that are not numbers turn a column into strings. In JSON files, dates
-    and times are strings. The function examines only the first rows.
+    In CSV files with inferred types, a few values that are not numbers turn a column into strings. Without inferred
+    types, all columns are strings, which is important for ordering fields. In JSON files, dates and times are strings.
+    The function examines only the first rows.
     """
     source = request.source
-    if source is None or source.sql is not None:
-        return ()
     cure = "load the rows"
     if not request.dry_run:
         cure = f"delete the folder of the table, {request.base_path}, and load the rows again"
+    if source is not None and source.format.lower() == "csv" and not infers_types(source):
+        names = [
+            field.name for field in batch.fields if field.name in ordering_fields and field.type == STRING
+        ]
+        first = first_texts(frame, names)
+        values = {name: [row[position] for row in first] for position, name in enumerate(names)}
+        return warn_of_ordering_texts(names, values, batch.names, rows=rows_of(source), cure=cure)
+    if source is None or source.sql is not None:
+        return ()
     if source.format.lower() == "json":
         names = [field.name for field in batch.fields if field.type == STRING]
         return warn_of_time_texts(types_of_times(names, first_texts(frame, names)), batch.names, cure=cure)
-    if source.format.lower() != "csv" or not infers_types(source):
+    if source.format.lower() != "csv":
         return ()
     texts = {field.name: "double" for field in batch.fields if field.type == STRING}
     return tuple(

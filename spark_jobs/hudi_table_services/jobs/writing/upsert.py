@@ -246,7 +246,8 @@ class _UpsertJob:
         if config is not None:
             check_ordering_columns(config, self._schema_json, settings)
         elif source is not None:
-            self._report.warn(*time_warnings(settings), *text_column_warnings(source, self._request, batch))
+            texts = text_column_warnings(source, self._request, batch, settings.combine_fields)
+            self._report.warn(*time_warnings(settings), *texts)
         return settings
 
     def _stage(
@@ -335,7 +336,7 @@ class _UpsertJob:
             with self._watch.phase("commit"):
                 instant = attempt.complete(metadata, check, facts, placed.reinserted_file_groups)
             self._report.warn(*attempt.warnings)
-        return self._report.completed(placed, plan, written, instant, metadata)
+        return self._report.completed(placed, plan, written, settings, instant, metadata)
 
     def _replaced(self, snapshot: TableSnapshot, partitions: Sequence[str] | None) -> ReplacedIds | None:
         replaced = None if partitions is None else replaced_file_ids(snapshot, partitions)

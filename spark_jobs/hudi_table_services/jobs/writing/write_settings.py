@@ -8,10 +8,12 @@ from hudi_table_services.errors import InvalidRequestError, UnsupportedTableErro
 from hudi_table_services.hudi_format.avro_schema import from_optional_avro_json
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
 from hudi_table_services.model.schema import (
+    DATE,
     DELETED_FLAG,
     META_COLUMNS,
     TIMESTAMP,
     TIMESTAMP_NTZ,
+    Field,
     PrimitiveType,
     StructType,
 )
@@ -21,13 +23,15 @@ from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import WriteOptions
-from hudi_table_services.planning.table.added_columns import warn_of_added_columns
+from hudi_table_services.planning.table.added_columns import fields_not_in, warn_of_added_columns
+from hudi_table_services.planning.table.ordering_texts import explain_text_ordering, warn_of_numbers_as_text
 from hudi_table_services.planning.table.schema_evolution import (
     FILL_MISSING_OPTION,
     RECONCILE_OPTION,
     ZONE_OPTION,
     evolve_schema,
 )
+from hudi_table_services.planning.table.source_casts import rows_of
 from hudi_table_services.planning.table.source_columns import require_columns
 from hudi_table_services.planning.table.time_partition_type import (
     check_time_partitions,
@@ -57,6 +61,8 @@ class WriteSettings:
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
         unreadable: a sentence about columns of a new table that some readers cannot read.
+        filled: columns of the table, and members of its structs, that the rows lack, with their paths. The write stores
+            null in them.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
             are times in UTC.
     """
@@ -73,6 +79,7 @@ class WriteSettings:
     uses_session_zone: bool
     schema_warnings: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    filled: tuple[tuple[str, Field], ...] = ()
 
     @property
     def parquet(self) -> "ParquetFormat":
@@ -135,12 +142,11 @@ def derive_settings(
     deletes = options.operation is WriteOperation.DELETE
     _refuse_nested_ordering(ordering_fields)
     if options.operation is not WriteOperation.DELETE_PARTITION:
-        require_columns(
-            batch.names, key_generator, () if deletes else ordering_fields, source, deletes=deletes
-        )
+        fields, times = () if deletes else ordering_fields, _times(batch) if config is None else ()
+        require_columns(batch.names, key_generator, fields, source, deletes=deletes, times=times)
     if deletes and table is not None:
         _refuse_keys_without_zone(batch, table, key_generator)
-    writer_schema = _writer_schema(options, config, table, batch)
+    writer_schema = _writer_schema(options, config, table, batch, ordering_fields, rows_of(source))
     staged_schema = _columns_in(writer_schema, batch) if deletes else writer_schema
     if options.operation is not WriteOperation.DELETE_PARTITION:
         check_time_partitions(
@@ -152,10 +158,7 @@ def derive_settings(
         )
     combine_fields = tuple(f for f in ordering_fields if f in batch.names)
     by_event_time = merge_mode is RecordMergeMode.EVENT_TIME_ORDERING and not deletes
-    if DELETED_FLAG in batch.names and batch.field(DELETED_FLAG).type != PrimitiveType("boolean"):
-        raise InvalidRequestError(
-            f"Column {DELETED_FLAG} is of type {batch.field(DELETED_FLAG).type}, but must be boolean: it marks deletes."
-        )
+    _check_deleted_flag(batch)
     return WriteSettings(
         operation=options.operation,
         key_generator=key_generator,
@@ -166,14 +169,36 @@ def derive_settings(
         merge_mode=merge_mode,
         base_files=options.base_files,
         zoned=zoned,
-        schema_warnings=_schema_warnings(table, writer_schema, source),
+        schema_warnings=_schema_warnings(
+            table, batch, writer_schema, source, () if deletes else combine_fields
+        ),
         unreadable=_unreadable(options, config, writer_schema),
+        filled=_filled(options, table, batch),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
 
 
+def _times(batch: StructType) -> tuple[str, ...]:
+    """Return the names of the columns with dates or times."""
+    return tuple(field.name for field in batch.fields if field.type in (DATE, TIMESTAMP, TIMESTAMP_NTZ))
+
+
+def _check_deleted_flag(batch: StructType) -> None:
+    """Refuse rows whose column that marks deletes is not boolean."""
+    flag = batch.find(DELETED_FLAG)
+    if flag is not None and flag.type != PrimitiveType("boolean"):
+        raise InvalidRequestError(
+            f"Column {DELETED_FLAG} is of type {flag.type}, but must be boolean: it marks deletes."
+        )
+
+
 def _writer_schema(
-    options: WriteOptions, config: TableConfig | None, table: StructType | None, batch: StructType
+    options: WriteOptions,
+    config: TableConfig | None,
+    table: StructType | None,
+    batch: StructType,
+    ordering_fields: tuple[str, ...],
+    rows: str,
 ) -> StructType:
     """Columns of the written files. A delete does not change the columns of the table."""
     deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
@@ -183,13 +208,34 @@ def _writer_schema(
         options.hoodie_options.get(key, "false").lower() == "true"
         for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
     )
-    return evolve_schema(table, batch, table_version=_version(options, config), fill_missing_with_null=fill)
+    version = _version(options, config)
+    try:
+        return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill, rows=rows)
+    except InvalidRequestError as refusal:
+        raise explain_text_ordering(refusal, table, ordering_fields) from refusal
+
+
+def _filled(
+    options: WriteOptions, table: StructType | None, batch: StructType
+) -> tuple[tuple[str, Field], ...]:
+    """Return the columns of the table that the rows lack, without the column that marks deletes."""
+    if table is None or options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION):
+        return ()
+    return tuple((path, field) for path, field in fields_not_in(batch, table) if path != DELETED_FLAG)
 
 
 def _schema_warnings(
-    table: StructType | None, writer_schema: StructType, source: SourceSpec | None
+    table: StructType | None,
+    batch: StructType,
+    writer_schema: StructType,
+    source: SourceSpec | None,
+    ordering_fields: tuple[str, ...],
 ) -> tuple[str, ...]:
-    return (*_widened(table, writer_schema), *warn_of_added_columns(table, writer_schema, source))
+    return (
+        *_widened(table, writer_schema),
+        *warn_of_added_columns(table, writer_schema, source),
+        *warn_of_numbers_as_text(table, batch, ordering_fields),
+    )
 
 
 def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, ...]:

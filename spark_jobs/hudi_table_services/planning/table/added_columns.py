@@ -27,30 +27,36 @@ def warn_of_added_columns(
         written: columns of the written files.
         source: source of the rows; None if the caller passed a DataFrame.
     """
-    added = _added(table, written)
+    added = fields_not_in(table, written)
     sentences = [_index_warning(name, source) for name, _ in added]
     if table is not None and added:
         sentences.append(_permanent(added))
     return tuple(each for each in sentences if each)
 
 
-def _added(table: StructType | None, written: StructType) -> list[tuple[str, Field]]:
-    """Return the added columns and members with their paths, without the members of added structs."""
-    stored = {path for path, _ in walk_fields(table)} if table is not None else set()
-    found = [(path, field) for path, field in walk_fields(written) if path not in stored]
+def fields_not_in(known: StructType | None, columns: StructType) -> list[tuple[str, Field]]:
+    """Return the columns and members that `known` lacks, with their paths, without the members of such structs."""
+    paths_of_known = {path for path, _ in walk_fields(known)} if known is not None else set()
+    found = [(path, field) for path, field in walk_fields(columns) if path not in paths_of_known]
     paths = {path for path, _ in found}
     return [(path, field) for path, field in found if path.rpartition(".")[0] not in paths]
 
 
 def _permanent(added: Sequence[tuple[str, Field]]) -> str:
-    shown = ", ".join(f"{path!r} ({field.type})" for path, field in added[:_SHOWN_COLUMNS])
-    if len(added) > _SHOWN_COLUMNS:
-        shown += f" and {len(added) - _SHOWN_COLUMNS} more"
+    shown = named_columns(added)
     noun, them = ("a column", "it") if len(added) == 1 else ("columns", "them")
     return (
         f"The rows have {noun} that the table does not have: {shown}. The commit adds {them} permanently: "
-        f"later writes also need {them}, or {NULL_FOR_MISSING_COLUMNS.key}=true, unless this write is rolled back."
+        f"later writes also need {them}, or {NULL_FOR_MISSING_COLUMNS.key}=true, which replaces stored values by null, "
+        "unless this write is rolled back."
     )
+
+
+def named_columns(columns: Sequence[tuple[str, Field]]) -> str:
+    """Return the paths of some columns with their types, as a list in a sentence."""
+    shown = ", ".join(f"{path!r} ({field.type})" for path, field in columns[:_SHOWN_COLUMNS])
+    more = f" and {len(columns) - _SHOWN_COLUMNS} more" if len(columns) > _SHOWN_COLUMNS else ""
+    return f"{shown}{more}"
 
 
 def _index_warning(name: str, source: SourceSpec | None) -> str:

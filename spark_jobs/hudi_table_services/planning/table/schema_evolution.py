@@ -34,7 +34,13 @@ from hudi_table_services.options.keys.writing import (
     TABLE_VERSION,
 )
 from hudi_table_services.planning.table.added_columns import is_pandas_index
-from hudi_table_services.planning.table.source_casts import can_be_cast, cast_query, sql_name
+from hudi_table_services.planning.table.missing_columns import advice_on_adding
+from hudi_table_services.planning.table.source_casts import (
+    can_be_cast,
+    cast_query,
+    is_cast_of_times,
+    sql_name,
+)
 
 FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
 RECONCILE_OPTION = RECONCILE_SCHEMA.key
@@ -51,6 +57,7 @@ def evolve_schema(
     *,
     table_version: TableVersion = TableVersion.V9,
     fill_missing_with_null: bool = False,
+    rows: str = "source",
 ) -> StructType:
     """Return a schema that can store the rows of the table and the incoming rows.
 
@@ -69,13 +76,14 @@ def evolve_schema(
         fill_missing_with_null: whether a column that the rows lack is filled with null and becomes nullable (Hudi's
             options `FILL_MISSING_OPTION` and `RECONCILE_OPTION`). If False, such rows are refused, as in Hudi by
             default.
+        rows: what a query in an error reads, as `rows_of` returns it.
 
     Raises:
         InvalidRequestError: the schemas do not match; the message names the column, both types and what to do.
     """
     incoming = without_meta_columns(incoming)
     check_names(incoming)
-    merger = _Merger(table_version, fill_missing_with_null, incoming.names)
+    merger = _Merger(table_version, fill_missing_with_null, incoming.names, rows)
     if table is None:
         merger.check_new(incoming, "")
         return incoming
@@ -140,9 +148,7 @@ def _advice_on_missing(missing: Sequence[str], new: Sequence[str]) -> str:
             f"An earlier write added {indexes[0]!r}, which is the index of a pandas DataFrame. If this write was a "
             "mistake and is the newest one, roll it back; otherwise the table keeps the column. "
         )
-    them = "the column" if len(missing) == 1 else "the columns"
-    cure = f"Add {them} in the source query, or set {FILL_MISSING_OPTION}=true to write null."
-    return f"{''.join(questions)}{cause}{cure}"
+    return f"{''.join(questions)}{cause}{advice_on_adding(len(missing))}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +163,7 @@ class _Merger:
     version: TableVersion
     fill: bool
     source_names: tuple[str, ...]
+    rows: str
 
     def struct(self, table: StructType, incoming: StructType, path: str) -> StructType:
         if not self.fill:
@@ -236,7 +243,7 @@ class _Merger:
     def _advice(self, table: DataType, incoming: DataType, path: str, *, nested: bool) -> str:
         if (table, incoming) == (TIMESTAMP, TIMESTAMP_NTZ):
             return f"Set {ZONE_OPTION}=utc or {ZONE_OPTION}=session."
-        if nested or not can_be_cast(incoming, table):
+        if nested or not (can_be_cast(incoming, table) or is_cast_of_times(incoming, table)):
             return f"Cast the column to {table} in the source query."
         function, note = "CAST", ""
         if incoming == STRING:
@@ -244,7 +251,8 @@ class _Merger:
                 "TRY_CAST",
                 f" TRY_CAST reads a string that is not a {table} as null, and CAST fails on it.",
             )
-        query = cast_query(self.source_names, {path: sql_name(table).upper()}, function=function)
+        casts = {path: sql_name(table).upper()}
+        query = cast_query(self.source_names, casts, function=function, rows=self.rows)
         return f"Cast the column in the source query, source_sql (--source-sql), as in: {query}.{note}"
 
 

@@ -6,11 +6,21 @@ from collections.abc import Mapping, Sequence
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.schema import DataType, DecimalType, PrimitiveType, StructType, is_legal_name
+from hudi_table_services.model.schema import (
+    DATE,
+    TIMESTAMP,
+    TIMESTAMP_NTZ,
+    DataType,
+    DecimalType,
+    PrimitiveType,
+    StructType,
+    is_legal_name,
+)
 
 _SQL_NAMES = {"long": "bigint", "bytes": "binary"}
 _STAR = re.compile(r"^(select\s+\*)(?=\s*,)", re.IGNORECASE)
 """Matches the beginning of a query that returns all columns of the source, and more columns."""
+_TIMES = frozenset({DATE, TIMESTAMP, TIMESTAMP_NTZ})
 _NUMBERS = frozenset({"int", "long", "float", "double"})
 
 
@@ -71,6 +81,11 @@ def sql_name(data_type: DataType) -> str:
 def can_be_cast(given: DataType, wanted: DataType) -> bool:
     """Whether Spark SQL accepts a cast between two types that are strings or numbers; False for all other types."""
     return all(_is_number(each) or each == PrimitiveType("string") for each in (given, wanted))
+
+
+def is_cast_of_times(given: DataType, wanted: DataType) -> bool:
+    """Whether Spark SQL accepts a cast between two types that are dates, times or strings; False for other types."""
+    return all(each in _TIMES or each == PrimitiveType("string") for each in (given, wanted))
 
 
 def _quoted(name: str) -> str:

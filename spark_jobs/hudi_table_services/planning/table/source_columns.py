@@ -3,11 +3,20 @@
 import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.key_generator import KeyGeneratorConfig
-from hudi_table_services.model.schema import STRING, DataType, DecimalType, PrimitiveType, StructType
+from hudi_table_services.model.schema import (
+    STRING,
+    DataType,
+    DecimalType,
+    PrimitiveType,
+    StructType,
+    is_legal_name,
+)
+from hudi_table_services.options.keys.time_partitions import PATH_FORMATS
 
 _SHOWN_COLUMNS = 20
 _VIEW = re.compile(r"\bsource\b", re.IGNORECASE)
@@ -78,6 +87,13 @@ _SEPARATORS = {";": ";", "\t": "\\t", "|": "|"}
 _SPREADSHEETS = frozenset({"excel", "xls", "xlsx"})
 _CLOSE = 0.8
 """Minimum similarity of a misspelled name to the right name, as difflib computes it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MissingPartitionColumn:
+    """Names a partition column that a source lacks. The error has this object as `evidence`."""
+
+    column: str
 
 
 def refuse_misspelled(source: SourceSpec) -> None:
@@ -154,6 +170,7 @@ def require_columns(
     source: SourceSpec | None,
     *,
     deletes: bool = False,
+    times: Sequence[str] = (),
 ) -> None:
     """Refuse a source that lacks a record key, partition or ordering field.
 
@@ -161,9 +178,11 @@ def require_columns(
         names: names of the source's columns. The comparison is case-sensitive.
         source: the source, for the advice; None if the caller passed a DataFrame.
         deletes: whether the rows are keys to delete.
+        times: names of the columns with dates or times, if the write creates the table; see `advice_on_unit_of_time`.
 
     Raises:
-        InvalidRequestError: a column is missing; the message names the source, the column and its role.
+        InvalidRequestError: a column is missing; the message names the source, the column and its role. If it is a
+            partition column, the error has a `MissingPartitionColumn` as `evidence`.
     """
     wanted: Mapping[str, Sequence[str]] = {
         "record key": key_generator.record_key_fields,
@@ -173,14 +192,41 @@ def require_columns(
     for role, fields in wanted.items():
         for name in fields:
             if name.split(".")[0] not in names:
-                advice = _advice(name.split(".")[0], names, source)
+                missing = MissingPartitionColumn(name) if role == "partition" else None
+                advice = missing and advice_on_unit_of_time(missing, names, times)
+                advice = advice or _advice(name.split(".")[0], names, source)
                 if deletes and role == "partition":
                     advice = (
                         f"A delete also needs the partition of each row: add {name!r} to the source. {advice}"
                     )
                 raise InvalidRequestError(
-                    f"{_described(source)} has no column {name!r}, which is the {role} field.", hint=advice
+                    f"{_described(source)} has no column {name!r}, which is the {role} field.",
+                    hint=advice,
+                    evidence=missing,
                 )
+
+
+def advice_on_unit_of_time(missing: object, names: Sequence[str], times: Sequence[str]) -> str:
+    """Return how to partition a new table by a unit of time, if the missing partition column has the name of a unit.
+
+    Args:
+        missing: evidence of an error of `require_columns`.
+        names: names of the source's columns.
+        times: names of the columns with dates or times.
+
+    Returns:
+        Advice that names the columns in `times`. An empty string if there are none, if the evidence is about something
+        else, or if the source has a column with the name of the unit in another case.
+    """
+    unit = missing.column.lower() if isinstance(missing, MissingPartitionColumn) else ""
+    times = [name for name in times if is_legal_name(name)]
+    if unit not in PATH_FORMATS or not times or unit in (name.lower() for name in names):
+        return ""
+    if len(times) == 1:
+        proposed = f"To partition the table by the {unit} of the column {times[0]!r}, set --partition-by="
+        return f"{proposed}{times[0]}:{unit}. {_shown(names)}"
+    proposed = f"To partition the table by the {unit} of one of the columns {', '.join(map(repr, times))}, add the unit"
+    return f"{proposed} to its name, as in --partition-by={times[0]}:{unit}. {_shown(names)}"
 
 
 def misread_columns(source: SourceSpec, texts: Collection[str], table: StructType) -> dict[str, DataType]:
@@ -211,6 +257,13 @@ def infers_types(source: SourceSpec) -> bool:
     )
 
 
+def advice_on_types(source: SourceSpec) -> str:
+    """Return a sentence about the option that makes Spark infer types, after a space; empty if it is set."""
+    if infers_types(source):
+        return ""
+    return " Also set the source option inferSchema=true, because otherwise every column is text."
+
+
 def with_advice_on_types(refusal: InvalidRequestError) -> InvalidRequestError:
     """Add the advice to infer types to an error about a CSV source. Use it only if Spark did not infer the types."""
     return InvalidRequestError(
@@ -226,11 +279,16 @@ def _described(source: SourceSpec | None) -> str:
     return f"The source query on {source.path!r}" if source.sql is not None else f"The source {source.path!r}"
 
 
-def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> str:
+def _shown(names: Sequence[str]) -> str:
+    """Return a sentence with the names of a source's columns."""
     shown = ", ".join(names[:_SHOWN_COLUMNS])
     if len(names) > _SHOWN_COLUMNS:
         shown += f" and {len(names) - _SHOWN_COLUMNS} more"
-    found = f"The columns of the source are: {shown}."
+    return f"The columns of the source are: {shown}."
+
+
+def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> str:
+    found = _shown(names)
     if (
         source is not None
         and source.format.lower() == "csv"
@@ -241,14 +299,14 @@ def _advice(missing: str, names: Sequence[str], source: SourceSpec | None) -> st
         return (
             f"{found} Spark generated these names, because it reads CSV files without a header by default. If the "
             "first line of each file contains the names, set the source option header=true. If the files have no "
-            f"header, {_query_with_names(missing, source)}."
+            f"header, {_query_with_names(missing, source)}"
         )
     by_lower_case = {name.lower(): name for name in names}
     close = difflib.get_close_matches(missing.lower(), by_lower_case, n=1)
     if source is not None and not close and _has_values_as_names(source, names):
         return (
             f"{found} These names look like values. If the files have no header, remove the source option header=true, "
-            f"and {_query_with_names(missing, source)}."
+            f"and {_query_with_names(missing, source)}"
         )
     if source is not None and tuple(names) == ("_corrupt_record",):
         return (
@@ -275,11 +333,10 @@ def advice_on_first_line(values: Sequence[str], source: SourceSpec) -> str:
         return ""
     options = {name.lower(): value for name, value in source.options.items()}
     has_header = options.get("header", "false").lower() == "true"
-    header = (
-        ""
-        if has_header
-        else " If the first line contains the names of the columns, also set --source-option header=true."
-    )
+    header = ""
+    if not has_header:
+        names = " If the first line contains the names of the columns, also set --source-option header=true."
+        header = f"{names}{advice_on_types(source)}"
     return (
         f"The first line of the source is {values[0]!r}. To separate its values, set --source-option sep='{found[0]}'."
         f"{header}"
@@ -288,12 +345,7 @@ def advice_on_first_line(values: Sequence[str], source: SourceSpec) -> str:
 
 def _query_with_names(missing: str, source: SourceSpec) -> str:
     query = f"SELECT _c0 AS {missing}, … FROM source"  # noqa: S608 - an example, not a query of this program
-    types = (
-        ""
-        if infers_types(source)
-        else (". Also set the source option inferSchema=true, because otherwise every column is text")
-    )
-    return f"name the columns in a source query (--source-sql), as in {query}{types}"
+    return f"name the columns in a source query (--source-sql), as in {query}.{advice_on_types(source)}"
 
 
 def _has_generated_names(source: SourceSpec, names: Sequence[str]) -> bool:

@@ -105,6 +105,29 @@ def test_a_spreadsheet_is_refused_with_the_way_to_load_its_rows(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
+    ("name", "cure"),
+    [
+        ("a.csv", "Set --source-format=csv."),
+        ("a.CSV.gz", "Set --source-format=csv."),
+        ("a.tsv", r"Set --source-format=csv and --source-option sep='\t'."),
+        ("a.json", "Set --source-format=json."),
+        ("a.jsonl", "Set --source-format=json."),
+        ("a.NDJSON", "Set --source-format=json."),
+        ("a.orc", "Set --source-format=orc."),
+        ("a.avro", "Set --source-format=avro."),
+        ("a.dat", "Set --source-format to the format of the file, such as csv or json."),
+    ],
+)
+def test_a_file_that_is_not_a_parquet_file_gets_the_format_that_its_name_states(
+    tmp_path: Path, name: str, cure: str
+) -> None:
+    (tmp_path / name).write_text("id\n1\n")
+    with pytest.raises(InvalidRequestError, match="is not a Parquet file") as refused:
+        columns(tmp_path / name, "parquet")
+    assert refused.value.hint == cure
+
+
+@pytest.mark.parametrize(
     ("text", "options", "expected"),
     [
         ("id,name\n1,a\n", {"header": "true"}, ("id", "name")),

@@ -110,6 +110,34 @@ def test_the_error_about_floating_point_numbers_and_strings_names_both_and_the_q
     )
 
 
+@pytest.mark.parametrize(
+    ("table", "incoming", "cast", "has_note"),
+    [
+        (TIMESTAMP, STRING, "TRY_CAST(c AS TIMESTAMP)", True),
+        (TIMESTAMP_NTZ, STRING, "TRY_CAST(c AS TIMESTAMP_NTZ)", True),
+        (DATE, STRING, "TRY_CAST(c AS DATE)", True),
+        (DATE, TIMESTAMP, "CAST(c AS DATE)", False),
+        (STRING, TIMESTAMP, "CAST(c AS STRING)", False),
+    ],
+)
+def test_the_error_about_text_in_a_column_of_times_contains_the_flag_and_the_complete_query(
+    table: DataType, incoming: DataType, cast: str, has_note: bool
+) -> None:
+    for rows in ("source", "(SELECT * FROM source)"):
+        with pytest.raises(InvalidRequestError) as refused:
+            evolve_schema(a_schema(Field("c", table)), a_schema(Field("c", incoming)), rows=rows)
+        query = f"SELECT id, {cast} AS c FROM {rows}"
+        note = (
+            f" TRY_CAST reads a string that is not a {table} as null, and CAST fails on it."
+            if has_note
+            else ""
+        )
+        assert (
+            refused.value.hint
+            == f"Cast the column in the source query, source_sql (--source-sql), as in: {query}.{note}"
+        )
+
+
 def test_the_error_about_a_member_of_a_struct_has_no_query_because_the_cast_would_replace_the_whole_column() -> (
     None
 ):

@@ -45,8 +45,10 @@ def test_a_csv_file_whose_first_line_has_the_needed_names_needs_only_header_true
 ) -> None:
     message = refusal(request(tmp_path, csv(tmp_path / "rows.csv", "id,city,price\n1,a,1.5\n", **options)))
     assert message.startswith(f"The source '{tmp_path / 'rows.csv'}' has no column 'id'")
+    types = " Also set the source option inferSchema=true, because otherwise every column is text."
     assert message.endswith(
         "The first line of the file contains the names of the columns: set the source option header=true."
+        f"{'' if options else types}"
     )
     assert "_c0" not in message
 
@@ -164,6 +166,30 @@ def test_a_csv_column_of_times_without_inferred_types_gets_the_option_first(tmp_
     assert "column 'at' was read as text. Set --source-option inferSchema=true." in message
     inferring = replace(source, options={**source.options, "inferSchema": "true"})
     assert check_write(request(tmp_path, inferring, partition_by=("at:day",))).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "example"),
+    [
+        ("id,city,reading\n1,a,\n2,a,124\n3,a,24\n", {"header": "true"}, "'124'"),
+        ("id,city,reading\n1,a,-\n2,a,1.5\n", {"header": "true", "nullValue": "-"}, "'1.5'"),
+        ("id,city,reading\n1,a,2026-01-02 03:04:05\n", {"header": "true"}, "'2026-01-02 03:04:05'"),
+        ("id,city,reading\n1,a,124\n2,a,unknown\n", {"header": "true"}, ""),
+        ("id,city,reading\n1,a,124\n", {"header": "true", "inferSchema": "true"}, ""),
+        ("id,city,reading\n", {"header": "true"}, ""),
+        ("id,city,reading\n1,a,1\n2,a," + "x" * 200_000 + "\n", {"header": "true"}, "'1'"),
+    ],
+    ids=["whole", "nulls", "times", "text", "inferred", "no rows", "long"],
+)
+def test_an_ordering_field_of_numbers_that_a_new_table_stores_as_text_gives_a_warning(
+    tmp_path: Path, text: str, options: dict[str, str], example: str
+) -> None:
+    source = csv(tmp_path / "rows.csv", text, **options)
+    warnings = check_write(request(tmp_path, source, ordering_field="reading")).warnings
+    assert len(warnings) == bool(example)
+    assert all(f"such as {example}" in each for each in warnings)
+    assert all("--source-option inferSchema=true" in each for each in warnings)
+    assert check_write(request(tmp_path, source, ordering_field="city")).warnings == ()
 
 
 def test_a_header_of_some_numbers_and_times_looks_like_values(tmp_path: Path) -> None:

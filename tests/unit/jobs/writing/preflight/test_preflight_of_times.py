@@ -133,3 +133,61 @@ def test_the_error_about_a_column_without_times_contains_the_complete_query(
     message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=("at:day",)))
     assert "hoodie.keygen.timebased.timestamp.type does not give the meaning of its values" in message
     assert f"(--source-sql){note}: SELECT id, CAST(at AS TIMESTAMP) AS at, city FROM source." in message
+
+
+@pytest.mark.parametrize("unit", ["month", "Year", "DAY", "hour"])
+@pytest.mark.parametrize("kind", ["timestamp", "date", "csv", "inferred", "json"])
+def test_a_missing_partition_column_with_the_name_of_a_unit_gets_the_column_of_times(
+    tmp_path: Path, unit: str, kind: str
+) -> None:
+    path = tmp_path / "rows"
+    options: dict[str, str] = {}
+    if kind in ("timestamp", "date"):
+        at = pa.array([AT], pa.timestamp("us")) if kind == "timestamp" else pa.array([AT.date()])
+        pq.write_table(pa.table({"id": [1], "amount": [1], "ts": at}), path)
+    elif kind == "json":
+        path.write_text('{"id": 1, "amount": 1, "ts": "2026-01-02T03:04:05Z"}\n')
+    else:
+        path.write_text("id,amount,ts\n1,1,2026-01-02\n")
+        options = {"header": "true", **({"inferSchema": "true"} if kind == "inferred" else {})}
+    formats = {"timestamp": "parquet", "date": "parquet", "json": "json"}
+    source = SourceSpec(path=str(path), format=formats.get(kind, "csv"), options=options)
+    message = refusal(request(tmp_path, source, partition_by=(unit,)))
+    assert message == (
+        f"The source '{path}' has no column '{unit}', which is the partition field. To partition the table by the "
+        f"{unit.lower()} of the column 'ts', set --partition-by=ts:{unit.lower()}. "
+        "The columns of the source are: id, amount, ts."
+    )
+
+
+def test_several_columns_of_times_are_named(tmp_path: Path) -> None:
+    at = pa.array([AT], pa.timestamp("us"))
+    pq.write_table(pa.table({"id": [1], "created_at": at, "day": [AT.date()]}), tmp_path / "rows.parquet")
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=("month",)))
+    assert (
+        "by the month of one of the columns 'created_at', 'day', add the unit to its name, as in "
+        "--partition-by=created_at:month." in message
+    )
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=("Day",)))
+    assert "The source has 'day'; only the case differs." in message
+    message = refusal(request(tmp_path, tmp_path / "rows.parquet", partition_by=("minute",)))
+    assert "--partition-by" not in message
+
+
+def test_a_source_without_times_or_a_table_that_exists_gets_no_unit_of_time(
+    tmp_path: Path, rows: Path
+) -> None:
+    assert "--partition-by" not in refusal(request(tmp_path, rows, partition_by=("month",)))
+    stored = {"hoodie.table.partition.fields": "month"}
+    committed(SmallTable(LocalStorage(str(tmp_path / "t")), TableVersion.V9, more_properties=stored))
+    pq.write_table(pa.table({"id": [1], "ts": pa.array([AT], pa.timestamp("us"))}), tmp_path / "rows.parquet")
+    assert "--partition-by" not in refusal(request(tmp_path, rows, partition_by=("month",)))
+
+
+def test_a_csv_file_without_header_gets_advice_about_the_header_instead_of_a_unit_of_time(
+    tmp_path: Path,
+) -> None:
+    source = csv(tmp_path / "a.csv", "1,2026-01-02 03:04:05\n")
+    message = refusal(request(tmp_path, source, record_key=("_c0",), partition_by=("month",)))
+    assert "header=true" in message
+    assert "--partition-by" not in message

@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudi_table_services.planning.table.source_formats import other_format
+from hudi_table_services.storage.source_formats import other_format
 
 
 @pytest.mark.parametrize(

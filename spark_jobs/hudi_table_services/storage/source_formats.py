@@ -15,11 +15,7 @@ def other_format(file_name: str, source_format: str) -> str:
         The name of a format. An empty string if the name of the file indicates no format, or a format that the data
         source possibly reads. A data source for a text format possibly reads the files of all text formats.
     """
-    name = file_name.lower()
-    for ending in _COMPRESSION:
-        name = name.removesuffix(ending)
-    dot = name.rfind(".")
-    ending = name[dot:] if dot > 0 else ""
+    ending = _ending(file_name)
     wanted = source_format.lower()
     if wanted in _BINARY.values():
         stated = (_BINARY | _TEXT).get(ending, "")
@@ -28,3 +24,17 @@ def other_format(file_name: str, source_format: str) -> str:
     else:
         return ""
     return "" if stated == wanted else stated
+
+
+def has_tabs(file_name: str) -> bool:
+    """Whether the name of a file says that tabs separate the values of a line."""
+    return _ending(file_name) == ".tsv"
+
+
+def _ending(file_name: str) -> str:
+    """Return the end of a name in lower case, such as ``.csv``, without the ending of a compression."""
+    name = file_name.lower()
+    for ending in _COMPRESSION:
+        name = name.removesuffix(ending)
+    dot = name.rfind(".")
+    return name[dot:] if dot > 0 else ""

@@ -1,0 +1,82 @@
+"""Read the beginning of a text file of a source."""
+
+import codecs
+import gzip
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.storage.source_files import SourceFile
+
+READ_BYTES = 1 << 20
+"""Largest number of bytes of a text file that a check reads."""
+
+_GZIP = (".gz", ".gzip")
+COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
+"""Ends of the names of compressed files, in lower case."""
+
+_MAGIC = {b"PAR1": "a Parquet", b"ORC": "an ORC", b"Obj\x01": "an Avro"}
+"""Maps the first bytes of a file to its format, with an article."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextStart:
+    """The beginning of a text file.
+
+    Attributes:
+        text: the first characters; empty if the file is not UTF-8, or is compressed by a codec other than gzip.
+        is_cut: whether the file may contain more characters.
+    """
+
+    text: str
+    is_cut: bool = False
+
+    def lines(self, count: int) -> Sequence[str]:
+        """Return the first lines that are not empty, at most `count`. A line that may be cut is left out."""
+        # Without its last line break, the text may end within a line.
+        whole = self.text.rpartition("\n")[0] if self.is_cut else self.text
+        return tuple(islice((line for line in whole.splitlines() if line.strip()), count))
+
+
+def read_start(file: SourceFile) -> TextStart:
+    """Read at most `READ_BYTES` of a text file, after decompression.
+
+    Raises:
+        InvalidRequestError: the file has a binary format.
+        StorageError: the file cannot be read.
+    """
+    name = file.stored.path.lower()
+    if name.endswith(COMPRESSED) and not name.endswith(_GZIP):
+        return TextStart("")
+    try:
+        with file.storage.open_reader(file.stored.path) as stream:
+            if name.endswith(_GZIP):
+                with gzip.open(stream) as unpacked:
+                    start = unpacked.read(READ_BYTES)
+            else:
+                start = stream.read(READ_BYTES)
+        _refuse_binary(start, file)
+        is_cut = len(start) == READ_BYTES
+        # The last bytes of the beginning may be a part of a character.
+        return TextStart(codecs.getincrementaldecoder("utf-8")().decode(start, final=not is_cut), is_cut)
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
+        return TextStart("")
+
+
+def first_lines(file: SourceFile, count: int) -> Sequence[str]:
+    """Return the first lines of a file that are not empty, at most `count`; none if the first line is too long.
+
+    Raises the errors of `read_start`.
+    """
+    return read_start(file).lines(count)
+
+
+def _refuse_binary(start: bytes, file: SourceFile) -> None:
+    """Refuse a file that begins like a file of a binary format, because Spark would read its bytes as characters."""
+    for magic, name in _MAGIC.items():
+        if start.startswith(magic):
+            raise InvalidRequestError(
+                f"The source file {file.uri} is {name} file, but the source has a text format.",
+                hint="Set --source-format to the format of the file, such as parquet.",
+            )
