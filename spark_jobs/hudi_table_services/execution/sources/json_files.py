@@ -1,11 +1,17 @@
 """Check that Spark can read the documents of a JSON file, and read the members of small files."""
 
 import json
-import re
 from collections.abc import Mapping
 
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.execution.sources.text_files import COMPRESSED, READ_BYTES, TextStart, read_start
+from hudi_table_services.execution.sources.objects_of_columns import is_object_of_columns
+from hudi_table_services.execution.sources.text_files import (
+    BYTE_ORDER_MARK,
+    COMPRESSED,
+    LINE_BREAK,
+    READ_BYTES,
+    read_start,
+)
 from hudi_table_services.storage.source_files import SourceFile
 
 _LINE_OPTIONS = {
@@ -19,8 +25,6 @@ _LINE_OPTIONS = {
 """Options of JSON files, in lower case. If no other options are set, each line of a file must be a document."""
 _BRACKETS = {"{": "}", "[": "]"}
 _SHOWN_CHARACTERS = 60
-_COLUMN_OF_NUMBERS = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"\d+"\s*:')
-"""Matches the beginning of an object whose first member is an object with a number as its first key."""
 
 
 def first_json_values(file: SourceFile) -> dict[str, object] | str:
@@ -35,8 +39,8 @@ def first_json_values(file: SourceFile) -> dict[str, object] | str:
     first_values: dict[str, object] = {}
     try:
         with file.storage.open_reader(file.stored.path) as stream:
-            text = stream.read(READ_BYTES).decode()
-        for line in text.split("\n"):
+            text = stream.read(READ_BYTES).decode().removeprefix(BYTE_ORDER_MARK)
+        for line in LINE_BREAK.split(text):
             document = json.loads(line) if line.strip() else {}
             if not isinstance(document, dict):
                 return f"a line of {file.uri} is not a JSON object"
@@ -58,10 +62,10 @@ def check_json(options: Mapping[str, str], file: SourceFile) -> None:
         options: options of Spark's reader, with names in lower case.
 
     Raises:
-        InvalidRequestError: the file has one of these two forms, or a binary format.
+        InvalidRequestError: the file has one of these two forms, or a binary format, or is damaged.
     """
-    start = read_start(file)
-    if _is_object_of_columns(start):
+    start = read_start(file).without_byte_order_mark()
+    if is_object_of_columns(start.text, is_cut=start.is_cut):
         raise InvalidRequestError(
             f"The source file {file.uri} contains one JSON object with the values of each column, as to_json of pandas "
             "writes it by default. Spark needs one JSON object for each row.",
@@ -75,24 +79,6 @@ def check_json(options: Mapping[str, str], file: SourceFile) -> None:
             f"The first line of the source file {file.uri} is not a JSON document: {line[:_SHOWN_CHARACTERS]!r}.",
             hint=_advice(line),
         )
-
-
-def _is_object_of_columns(start: TextStart) -> bool:
-    """Whether a file is one object whose values are all objects, and these have the same numbers as keys.
-
-    The function examines only the beginning of a long file, whose first line must be long, or an opening bracket.
-    """
-    if start.is_cut:
-        is_one_document = next(iter(start.lines(1)), "{").strip() == "{"
-        return is_one_document and _COLUMN_OF_NUMBERS.match(start.text) is not None
-    try:
-        document = json.loads(start.text)
-    except (ValueError, RecursionError):
-        return False
-    columns = list(document.values()) if isinstance(document, dict) else []
-    keys = list(columns[0]) if columns and isinstance(columns[0], dict) else []
-    are_alike = all(isinstance(column, dict) and list(column) == keys for column in columns)
-    return bool(keys) and are_alike and all(map(str.isdecimal, keys))
 
 
 def _advice(line: str) -> str:

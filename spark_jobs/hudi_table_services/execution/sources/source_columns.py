@@ -15,7 +15,7 @@ from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.sources.json_files import check_json, first_json_values
 from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
-from hudi_table_services.execution.sources.text_files import COMPRESSED, READ_BYTES, first_lines
+from hudi_table_services.execution.sources.text_files import COMPRESSED, LINE_BREAK, READ_BYTES, first_lines
 from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.storage.source_files import SourceFile
 
@@ -255,7 +255,7 @@ def _text_rows(options: Mapping[str, str], file: SourceFile, names: Sequence[str
         return None
     separator = options.get("sep", options.get("delimiter", ","))
     # Spark ends a line at \n, \r\n or \r, and ignores lines of white space.
-    lines = [line for line in re.split(r"\r\n|\n|\r", text) if line.strip()]
+    lines = [line for line in LINE_BREAK.split(text) if line.strip()]
     rows = [line.split(separator) for line in lines[1:]]
     if any(len(row) != len(names) for row in rows):
         return None

@@ -2,8 +2,10 @@
 
 import codecs
 import gzip
+import re
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 from hudi_table_services.errors import InvalidRequestError
@@ -11,6 +13,10 @@ from hudi_table_services.storage.source_files import SourceFile
 
 READ_BYTES = 1 << 20
 """Largest number of bytes of a text file that a check reads."""
+
+BYTE_ORDER_MARK = "\ufeff"
+LINE_BREAK = re.compile(r"\r\n|\n|\r")
+"""Matches the ends of lines at which Spark separates the rows of text files."""
 
 _GZIP = (".gz", ".gzip")
 COMPRESSED = (*_GZIP, ".bz2", ".lz4", ".zst", ".snappy", ".deflate")
@@ -34,16 +40,20 @@ class TextStart:
 
     def lines(self, count: int) -> Sequence[str]:
         """Return the first lines that are not empty, at most `count`. A line that may be cut is left out."""
-        # Without its last line break, the text may end within a line.
-        whole = self.text.rpartition("\n")[0] if self.is_cut else self.text
-        return tuple(islice((line for line in whole.splitlines() if line.strip()), count))
+        lines = LINE_BREAK.split(self.text)
+        whole = lines[:-1] if self.is_cut else lines
+        return tuple(islice((line for line in whole if line.strip()), count))
+
+    def without_byte_order_mark(self) -> "TextStart":
+        """Return the same text without a byte order mark at its beginning, which Spark ignores in JSON files."""
+        return replace(self, text=self.text.removeprefix(BYTE_ORDER_MARK))
 
 
 def read_start(file: SourceFile) -> TextStart:
     """Read at most `READ_BYTES` of a text file, after decompression.
 
     Raises:
-        InvalidRequestError: the file has a binary format.
+        InvalidRequestError: the file has a binary format, or is a damaged gzip file.
         StorageError: the file cannot be read.
     """
     name = file.stored.path.lower()
@@ -60,6 +70,11 @@ def read_start(file: SourceFile) -> TextStart:
         is_cut = len(start) == READ_BYTES
         # The last bytes of the beginning may be a part of a character.
         return TextStart(codecs.getincrementaldecoder("utf-8")().decode(start, final=not is_cut), is_cut)
+    except zlib.error as error:
+        raise InvalidRequestError(
+            f"The source file {file.uri} is damaged: gzip cannot decompress it ({error}).",
+            hint="Write the file again, or leave it out of the source.",
+        ) from error
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
         return TextStart("")
 

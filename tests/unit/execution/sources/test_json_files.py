@@ -27,7 +27,7 @@ def refusal(path: Path, **options: str) -> InvalidRequestError:
 FRAME = pd.DataFrame({"id": [1, 2, 3], 'na"me': ["a", None, "ü"]})
 
 
-@pytest.mark.parametrize("frame", [FRAME, FRAME[:1], FRAME[FRAME["id"] > 1]], ids=["all", "one", "filtered"])
+@pytest.mark.parametrize("frame", [FRAME, FRAME[:1]], ids=["all", "one"])
 @pytest.mark.parametrize("indent", [0, 2])
 @pytest.mark.parametrize("options", [{}, {"multiLine": "true"}], ids=["lines", "multiline"])
 def test_the_default_form_of_pandas_is_refused_with_the_cure(
@@ -43,12 +43,48 @@ def test_the_default_form_of_pandas_is_refused_with_the_cure(
     assert error.hint == 'Write the file with df.to_json(path, orient="records", lines=True).'
 
 
-@pytest.mark.parametrize("indent", [0, 2])
-def test_a_long_file_of_pandas_is_recognized_by_its_beginning(tmp_path: Path, indent: int) -> None:
+@pytest.mark.parametrize(
+    ("count", "indent"), [(200_000, 0), (50_000, 0), (30_000, 2)], ids=["cut", "lines", "formatted"]
+)
+def test_a_long_file_of_pandas_is_recognized_by_its_beginning(
+    tmp_path: Path, count: int, indent: int
+) -> None:
     path = tmp_path / "rows.json"
-    pd.DataFrame({"id": range(200_000)}).to_json(path, indent=indent)
+    pd.DataFrame({"id": range(count), "name": "x" * 30}).to_json(path, indent=indent)
     assert path.stat().st_size > 1 << 20
     assert "orient=" in refusal(path).hint
+
+
+LONG = "x" * (1 << 19)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"pages": {"1": LONG, "2": LONG, "3": LONG}, "id": 7},
+        {"pages": {"0": LONG, "2": LONG, "3": LONG}, "id": 7},
+        {"pages": {"0": LONG + LONG}, "id": 7},
+        {"pages": {"0": "a", "1": "b"}, "id": 7, "text": LONG + LONG},
+        {"pages": {"0": "a", "1": "b"}, "sizes": {"1": 1}, "text": LONG + LONG},
+        {"pages": {"0": "a", "x": "b"}, "sizes": {"0": 1}, "text": LONG + LONG},
+        {"pages": [{"0": LONG}], "text": LONG + LONG},
+    ],
+    ids=range(7),
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_rows_longer_than_the_text_that_the_check_reads_are_accepted(
+    tmp_path: Path, document: dict[str, object], indent: int | None
+) -> None:
+    (tmp_path / "rows.json").write_text(json.dumps(document, indent=indent) + "\n")
+    assert "reader options" in str(columns(tmp_path / "rows.json", multiLine="true"))
+    (tmp_path / "lines.json").write_text(f"{json.dumps(document)}\n" * 2)
+    assert "1 MiB or more" in str(columns(tmp_path / "lines.json"))
+
+
+def test_lines_with_two_such_members_in_a_long_file_are_rows(tmp_path: Path) -> None:
+    line = json.dumps({"id": {"0": 1}, "scores": {"0": 1}})
+    (tmp_path / "rows.json").write_text(f"{line}\n" * 50_000)
+    assert "1 MiB or more" in str(columns(tmp_path / "rows.json"))
 
 
 def test_a_compressed_file_of_pandas_is_recognized(tmp_path: Path) -> None:
@@ -72,6 +108,8 @@ def test_the_form_that_the_cure_names_is_accepted(tmp_path: Path) -> None:
         {"id": 1, "scores": {"0": 1, "1": 2}},
         {"id": {"0": 1}, "scores": {"0": 1, "1": 2}},
         {"id": {"x": 1}, "scores": {"x": 2}},
+        {"scores": {"0": 1, "1": 2}},
+        {"id": {"1": 1}, "scores": {"1": 2}},
     ],
     ids=str,
 )
@@ -86,3 +124,30 @@ def test_several_lines_with_such_objects_are_rows(tmp_path: Path) -> None:
     assert isinstance(columns(tmp_path / "rows.json"), SourceColumns)
     (tmp_path / "rows.json").write_text(f"{line}\n" * 100_000)
     assert "1 MiB or more" in str(columns(tmp_path / "rows.json"))
+
+
+def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text('{"id": 1}\n{"id": 2, "name": "a"}\n', encoding="utf-8-sig")
+    found = columns(path)
+    assert isinstance(found, SourceColumns)
+    assert found.names == ("id", "name")
+    path.write_text(str(FRAME.to_json()), encoding="utf-8-sig")
+    assert "orient=" in refusal(path).hint
+
+
+@pytest.mark.parametrize("character", ["\u2028", "\u0085", "\x0b", "\x0c", "\x1c"], ids=ascii)
+def test_only_the_line_breaks_of_spark_end_a_line(tmp_path: Path, character: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_text(f'{{"id": "a{character}b"}}\n{{"id": "c"}}\n')
+    assert isinstance(columns(path), SourceColumns | str)
+    path.write_text('{"id": 1}\r{"id": 2}\r')
+    assert isinstance(columns(path), SourceColumns)
+
+
+def test_the_error_about_a_damaged_gzip_file_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "rows.json.gz"
+    packed = bytearray(gzip.compress(b'{"id": 1}\n' * 100))
+    packed[10:14] = b"\xff" * 4
+    path.write_bytes(packed)
+    assert refusal(path).message.startswith(f"The source file {path} is damaged: gzip cannot decompress it (")
