@@ -58,7 +58,20 @@ def test_a_batch_of_only_older_rows_gives_a_warning(table: TableUnderTest) -> No
     table.write([("a", 5, "x", 1.0), ("b", 5, "x", 1.0)])
     result = table.write([("a", 4, "x", 2.0), ("b", 3, "x", 2.0)])
     assert table.rows() == [("a", 5, "x", 1.0), ("b", 5, "x", 1.0)]
-    assert any("smaller than in the stored row (2 rows)" in each for each in result.warnings)
+    (warning,) = (each for each in result.warnings if "changed no row" in each)
+    assert "the value of the ordering field is smaller than in the stored row (2 rows)" in warning
+    assert "Text is compared" not in warning
+
+
+def test_a_batch_of_only_older_rows_gives_a_warning_about_the_order_of_text(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = TableUnderTest(spark, tmp_path / "t")
+    text = {"ordering_field": "text", "schema": "k string, p string, text string"}
+    table.write([("a", "x", "9")], **text)
+    result = table.write([("a", "x", "10")], **text)
+    (warning,) = (each for each in result.warnings if "changed no row" in each)
+    assert warning.endswith(" (1 row). Text is compared character by character, so '9' is larger than '10'.")
 
 
 def test_if_a_batch_contains_a_key_twice_the_row_with_the_largest_ordering_value_is_written(

@@ -31,7 +31,7 @@ def is_object_of_columns(text: str, *, is_cut: bool) -> bool:
     except (ValueError, RecursionError):
         return False
     columns = list(document.values()) if isinstance(document, dict) else []
-    if len(columns) < 2 or not isinstance(columns[0], dict) or not columns[0]:  # noqa: PLR2004 - two members
+    if len(columns) < 2 or not isinstance(columns[0], dict) or not columns[0]:
         return False
     keys = [str(number) for number in range(len(columns[0]))]
     return all(isinstance(column, dict) and list(column) == keys for column in columns)

@@ -5,6 +5,7 @@ from hudi_table_services.jobs.writing.write_settings import WriteSettings
 from hudi_table_services.model.schema import TIMESTAMP, TIMESTAMP_NTZ
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.options.keys.writing import INDEX_TYPE
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.time_partition_advice import (
     warn_of_changing_partitions,
@@ -27,14 +28,17 @@ def partition_warnings(
 ) -> tuple[str, ...]:
     """Return a sentence for each property of the table's partitions that users rarely intend.
 
-    If the table exists, only an upsert warns, and only if its updates can make second rows.
+    If the table exists, only an upsert warns, and only if its updates can make second rows. An upsert without inserts
+    makes none, but at this point the number of inserts is not known. So an explicit index type, which is a choice of
+    the user, prevents the warning.
 
     Args:
         staged: all rows of the write.
     """
     changing = _changing_partitions(options, settings, table.config.table_type)
     if table.exists:
-        return changing if options.operation is WriteOperation.UPSERT else ()
+        is_confirmed = INDEX_TYPE.key in options.hoodie_options
+        return changing if options.operation is WriteOperation.UPSERT and not is_confirmed else ()
     return (*changing, *_too_many_partitions(settings, staged))
 
 

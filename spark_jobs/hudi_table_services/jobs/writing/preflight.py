@@ -160,7 +160,9 @@ def _check_columns(
     if isinstance(found, WriteSettings):
         if config is None:
             new_table_config(storage, request, options, found)
-            ordering = warn_of_ordering_texts(found.combine_fields, columns.texts, columns.names)
+            ordering = warn_of_ordering_texts(
+                found.combine_fields, columns.texts, columns.names, base_path=request.base_path
+            )
             warnings = (*warnings, *ordering)
         check_key_types(key_generator, found.staged_schema, columns.untyped)
     if (rows := columns.footer or columns.text_rows) is not None:
@@ -235,7 +237,7 @@ def _settings_with_advice(
             raise InvalidRequestError(refusal.message, hint=hint) from refusal
         times = (*columns.times, *columns.dates)
         is_new = config is None and not columns.first_row and columns.footer is None
-        if is_new and (hint := advice_on_unit_of_time(refusal.evidence, columns.names, times)):
+        if is_new and (hint := advice_on_unit_of_time(refusal.evidence, columns.names, times, source)):
             raise InvalidRequestError(refusal.message, hint=hint) from refusal
         raise
 

@@ -30,7 +30,8 @@ from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import CommitMetadata, WriteStat
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.file_sizing.write_profile import ReplacedIds
-from hudi_table_services.planning.table.missing_columns import warn_of_replaced_values
+from hudi_table_services.planning.table.missing_columns import filling_option, warn_of_replaced_values
+from hudi_table_services.planning.table.ordering_texts import note_on_texts
 from hudi_table_services.planning.table.table_changes import partition_matches
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.overview.row_counts import row_counts
@@ -114,7 +115,8 @@ class Report:
             deleted=deleted,
             replaced=self._replaced_rows,
         )
-        self.warn(*warn_of_replaced_values(settings.filled, rows.updated, dry_run=True))
+        option = filling_option(self._options.hoodie_options)
+        self.warn(*warn_of_replaced_values(settings.filled, rows.updated, option, dry_run=True))
         result = self._result(Outcome.PLANNED, partitions=tuple(_with_footers(p, footer) for p in partitions))
         _LOG.info(
             "Would insert %s, update %d and delete %d; nothing was written.",
@@ -149,11 +151,12 @@ class Report:
         rows = _rows(placed, written, sum(w.stat.num_inserts for w in written))
         if rows.older_than_stored and not (rows.inserted or rows.updated or rows.deleted):
             self.warn(
-                "The commit changed no row, because the ordering field is smaller than in the stored row "
-                f"({counted(rows.older_than_stored, 'row')}). Text is compared character by character, so '9' is "
-                "larger than '10'."
+                "The commit changed no row, because the value of the ordering field is smaller than in the stored row "
+                f"({counted(rows.older_than_stored, 'row')})."
+                f"{note_on_texts(settings.combine_fields, settings.writer_schema)}"
             )
-        self.warn(*warn_of_replaced_values(settings.filled, rows.updated))
+        option = filling_option(self._options.hoodie_options)
+        self.warn(*warn_of_replaced_values(settings.filled, rows.updated, option))
         result = replace(
             self._result(Outcome.COMPLETED, instant, partitions),
             rows=replace(rows, replaced=self._replaced_rows),

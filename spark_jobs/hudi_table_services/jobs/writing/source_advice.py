@@ -122,7 +122,9 @@ def text_column_warnings(
         ]
         first = first_texts(frame, names)
         values = {name: [row[position] for row in first] for position, name in enumerate(names)}
-        return warn_of_ordering_texts(names, values, batch.names, rows=rows_of(source), cure=cure)
+        return warn_of_ordering_texts(
+            names, values, batch.names, base_path=request.base_path, rows=rows_of(source)
+        )
     if source is None or source.sql is not None:
         return ()
     if source.format.lower() == "json":

@@ -24,10 +24,9 @@ from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.added_columns import fields_not_in, warn_of_added_columns
+from hudi_table_services.planning.table.missing_columns import filling_option
 from hudi_table_services.planning.table.ordering_texts import explain_text_ordering, warn_of_numbers_as_text
 from hudi_table_services.planning.table.schema_evolution import (
-    FILL_MISSING_OPTION,
-    RECONCILE_OPTION,
     ZONE_OPTION,
     evolve_schema,
 )
@@ -204,10 +203,7 @@ def _writer_schema(
     deletes = options.operation in (WriteOperation.DELETE, WriteOperation.DELETE_PARTITION)
     if table is not None and deletes:
         return table
-    fill = any(
-        options.hoodie_options.get(key, "false").lower() == "true"
-        for key in (FILL_MISSING_OPTION, RECONCILE_OPTION)
-    )
+    fill = bool(filling_option(options.hoodie_options))
     version = _version(options, config)
     try:
         return evolve_schema(table, batch, table_version=version, fill_missing_with_null=fill, rows=rows)

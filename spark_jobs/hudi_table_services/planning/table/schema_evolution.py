@@ -28,11 +28,7 @@ from hudi_table_services.model.schema import (
     without_meta_columns,
 )
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.options.keys.writing import (
-    NULL_FOR_MISSING_COLUMNS,
-    RECONCILE_SCHEMA,
-    TABLE_VERSION,
-)
+from hudi_table_services.options.keys.writing import TABLE_VERSION
 from hudi_table_services.planning.table.added_columns import is_pandas_index
 from hudi_table_services.planning.table.missing_columns import advice_on_adding
 from hudi_table_services.planning.table.source_casts import (
@@ -42,8 +38,6 @@ from hudi_table_services.planning.table.source_casts import (
     sql_name,
 )
 
-FILL_MISSING_OPTION = NULL_FOR_MISSING_COLUMNS.key
-RECONCILE_OPTION = RECONCILE_SCHEMA.key
 ZONE_OPTION = "--timestamps-without-zone"
 
 _WIDTH = {"int": 0, "long": 1, "float": 2, "double": 3}
@@ -74,7 +68,7 @@ def evolve_schema(
         table_version: version of the table. Versions below 8 (Hudi 0.15) support neither wider decimals nor timestamps
             without time zone.
         fill_missing_with_null: whether a column that the rows lack is filled with null and becomes nullable (Hudi's
-            options `FILL_MISSING_OPTION` and `RECONCILE_OPTION`). If False, such rows are refused, as in Hudi by
+            options that `filling_option` returns). If False, such rows are refused, as in Hudi by
             default.
         rows: what a query in an error reads, as `rows_of` returns it.
 

@@ -206,13 +206,16 @@ def require_columns(
                 )
 
 
-def advice_on_unit_of_time(missing: object, names: Sequence[str], times: Sequence[str]) -> str:
+def advice_on_unit_of_time(
+    missing: object, names: Sequence[str], times: Sequence[str], source: SourceSpec | None = None
+) -> str:
     """Return how to partition a new table by a unit of time, if the missing partition column has the name of a unit.
 
     Args:
         missing: evidence of an error of `require_columns`.
         names: names of the source's columns.
         times: names of the columns with dates or times.
+        source: a source whose columns are possibly strings; None if the types of the columns are known.
 
     Returns:
         Advice that names the columns in `times`. An empty string if there are none, if the evidence is about something
@@ -224,9 +227,20 @@ def advice_on_unit_of_time(missing: object, names: Sequence[str], times: Sequenc
         return ""
     if len(times) == 1:
         proposed = f"To partition the table by the {unit} of the column {times[0]!r}, set --partition-by="
-        return f"{proposed}{times[0]}:{unit}. {_shown(names)}"
+        return f"{proposed}{times[0]}:{unit}.{condition_on_text(times[0], source)} {_shown(names)}"
     proposed = f"To partition the table by the {unit} of one of the columns {', '.join(map(repr, times))}, add the unit"
-    return f"{proposed} to its name, as in --partition-by={times[0]}:{unit}. {_shown(names)}"
+    example = f"{times[0]}:{unit}.{condition_on_text(times[0], source)}"
+    return f"{proposed} to its name, as in --partition-by={example} {_shown(names)}"
+
+
+def condition_on_text(name: str, source: SourceSpec | None) -> str:
+    """Return a sentence on how to convert a column of strings to times; empty if the column cannot contain strings."""
+    match source.format.lower() if source is not None else "":
+        case "csv" if source is not None and not infers_types(source):
+            return " The column is a string, so also set the source option inferSchema=true."
+        case "json":
+            return f" The column is a string, so also use CAST({name} AS TIMESTAMP) in the source query."
+    return ""
 
 
 def misread_columns(source: SourceSpec, texts: Collection[str], table: StructType) -> dict[str, DataType]:

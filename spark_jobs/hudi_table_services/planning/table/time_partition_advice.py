@@ -5,7 +5,7 @@ from collections.abc import Collection
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.model.key_generator import KeyGeneratorConfig, PartitionFieldType
 from hudi_table_services.options.keys.writing import INDEX_TYPE, SIMPLE_UPDATES_PARTITION
-from hudi_table_services.planning.table.source_columns import infers_types
+from hudi_table_services.planning.table.source_columns import condition_on_text
 
 
 def warn_of_times(
@@ -24,7 +24,7 @@ def warn_of_times(
                 f"The partition column {item.name!r} contains timestamps, so each different time becomes a partition "
                 f"of its own. To partition the table by day, create it with --partition-by {item.name}:day, in Airflow "
                 f'with partition_by="{item.name}:day" (also :hour, :month or :year). If the '
-                f"column can change, also set {INDEX_TYPE}=GLOBAL_SIMPLE.{_condition(item.name, source)}",
+                f"column can change, also set {INDEX_TYPE}=GLOBAL_SIMPLE.{condition_on_text(item.name, source)}",
             )
     return ()
 
@@ -48,16 +48,8 @@ def warn_of_changing_partitions(
                 f"The partition column {item.name!r} is also the ordering field, so an update of a record can have "
                 "another partition than the stored row. The update then makes a second row, because the write searches "
                 "a record only in its own partition. Partition the table by a column that never changes, such as the "
-                f"time of creation, or give each write {INDEX_TYPE}=GLOBAL_SIMPLE{stays}.",
+                f"time of creation, or give each write {INDEX_TYPE}=GLOBAL_SIMPLE{stays}. If the "
+                f"column never changes, confirm this by an explicit {INDEX_TYPE}, such as SIMPLE: later upserts with "
+                "an explicit index type give no warning.",
             )
     return ()
-
-
-def _condition(name: str, source: SourceSpec | None) -> str:
-    """Return a sentence on how to convert a column of strings to times; empty if the column cannot contain strings."""
-    match source.format.lower() if source is not None else "":
-        case "csv" if source is not None and not infers_types(source):
-            return " The column is a string, so also set the source option inferSchema=true."
-        case "json":
-            return f" The column is a string, so also use CAST({name} AS TIMESTAMP) in the source query."
-    return ""

@@ -4,11 +4,13 @@ import pytest
 
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.model.schema import DOUBLE, STRING, Field, StructType
-from hudi_table_services.planning.table.missing_columns import warn_of_replaced_values
+from hudi_table_services.planning.table.missing_columns import filling_option, warn_of_replaced_values
 from hudi_table_services.planning.table.schema_evolution import evolve_schema
 
 ID, CITY, PRICE = Field("id", STRING), Field("city", STRING), Field("price", DOUBLE)
-OPTION = "hoodie.write.set.null.for.missing.columns=true"
+KEY = "hoodie.write.set.null.for.missing.columns"
+OPTION = f"{KEY}=true"
+RECONCILE = "hoodie.datasource.write.reconcile.schema"
 
 
 @pytest.mark.parametrize(
@@ -40,13 +42,13 @@ def test_the_error_says_that_the_option_replaces_stored_values(
 
 def test_the_warning_names_the_columns_and_the_number_of_rows() -> None:
     missing = (("city", CITY), ("at.price", PRICE))
-    (warning,) = warn_of_replaced_values(missing, 1)
+    (warning,) = warn_of_replaced_values(missing, 1, KEY)
     assert warning == (
         "The rows lack 2 columns of the table: 'city' (string), 'at.price' (double). In 1 updated row, the write "
         f"replaced the stored values of these columns by null ({OPTION}). To get the values back, roll back this "
         "write, and add them to the source."
     )
-    (warning,) = warn_of_replaced_values(missing[:1], 3, dry_run=True)
+    (warning,) = warn_of_replaced_values(missing[:1], 3, KEY, dry_run=True)
     assert warning == (
         "The rows lack 1 column of the table: 'city' (string). In 3 updated rows, the write would replace the stored "
         f"values of this column by null ({OPTION}). Add it to the source."
@@ -54,5 +56,21 @@ def test_the_warning_names_the_columns_and_the_number_of_rows() -> None:
 
 
 def test_a_write_without_updates_or_without_missing_columns_gets_no_warning() -> None:
-    assert warn_of_replaced_values((("city", CITY),), 0) == ()
-    assert warn_of_replaced_values((), 3) == ()
+    assert warn_of_replaced_values((("city", CITY),), 0, KEY) == ()
+    assert warn_of_replaced_values((), 3, KEY) == ()
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({}, ""),
+        ({KEY: "false", RECONCILE: "false"}, ""),
+        ({RECONCILE: "TRUE"}, RECONCILE),
+        ({KEY: "false", RECONCILE: "true"}, RECONCILE),
+        ({KEY: "true", RECONCILE: "true"}, KEY),
+    ],
+)
+def test_the_warning_names_the_option_that_is_set(options: dict[str, str], key: str) -> None:
+    assert filling_option(options) == key
+    (warning,) = warn_of_replaced_values((("city", CITY),), 1, RECONCILE)
+    assert f"by null ({RECONCILE}=true)." in warning

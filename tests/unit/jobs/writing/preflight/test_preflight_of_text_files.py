@@ -172,14 +172,15 @@ def test_a_csv_column_of_times_without_inferred_types_gets_the_option_first(tmp_
     ("text", "options", "example"),
     [
         ("id,city,reading\n1,a,\n2,a,124\n3,a,24\n", {"header": "true"}, "'124'"),
-        ("id,city,reading\n1,a,-\n2,a,1.5\n", {"header": "true", "nullValue": "-"}, "'1.5'"),
-        ("id,city,reading\n1,a,2026-01-02 03:04:05\n", {"header": "true"}, "'2026-01-02 03:04:05'"),
+        ("id,city,reading\n1,a,-\n2,a,1.5\n3,a,24\n", {"header": "true", "nullValue": "-"}, "'1.5'"),
+        ("id,city,reading\n1,a,2026-01-02 03:04\n2,a,2026-01-02\n", {"header": "true"}, "'2026-01-02 03:04'"),
+        ("id,city,reading\n1,a,2026-01-02 03:04:05\n", {"header": "true"}, ""),
         ("id,city,reading\n1,a,124\n2,a,unknown\n", {"header": "true"}, ""),
         ("id,city,reading\n1,a,124\n", {"header": "true", "inferSchema": "true"}, ""),
         ("id,city,reading\n", {"header": "true"}, ""),
-        ("id,city,reading\n1,a,1\n2,a," + "x" * 200_000 + "\n", {"header": "true"}, "'1'"),
+        ("id,city,reading\n1,a,1\n2,a," + "x" * 200_000 + "\n3,a,10\n", {"header": "true"}, "'1'"),
     ],
-    ids=["whole", "nulls", "times", "text", "inferred", "no rows", "long"],
+    ids=["whole", "nulls", "times", "one form", "text", "inferred", "no rows", "long"],
 )
 def test_an_ordering_field_of_numbers_that_a_new_table_stores_as_text_gives_a_warning(
     tmp_path: Path, text: str, options: dict[str, str], example: str

@@ -152,10 +152,14 @@ def test_a_missing_partition_column_with_the_name_of_a_unit_gets_the_column_of_t
         options = {"header": "true", **({"inferSchema": "true"} if kind == "inferred" else {})}
     formats = {"timestamp": "parquet", "date": "parquet", "json": "json"}
     source = SourceSpec(path=str(path), format=formats.get(kind, "csv"), options=options)
+    conditions = {
+        "csv": " The column is a string, so also set the source option inferSchema=true.",
+        "json": " The column is a string, so also use CAST(ts AS TIMESTAMP) in the source query.",
+    }
     message = refusal(request(tmp_path, source, partition_by=(unit,)))
     assert message == (
         f"The source '{path}' has no column '{unit}', which is the partition field. To partition the table by the "
-        f"{unit.lower()} of the column 'ts', set --partition-by=ts:{unit.lower()}. "
+        f"{unit.lower()} of the column 'ts', set --partition-by=ts:{unit.lower()}.{conditions.get(kind, '')} "
         "The columns of the source are: id, amount, ts."
     )
 
