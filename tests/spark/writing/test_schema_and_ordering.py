@@ -9,6 +9,7 @@ from judges.hudi_rs import read_snapshot
 from support.spark.writing import TableUnderTest
 
 FILL = {"hoodie.write.set.null.for.missing.columns": "true"}
+RECONCILE = "hoodie.datasource.write.reconcile.schema"
 
 
 @pytest.fixture(params=["6", "9"])
@@ -60,10 +61,13 @@ def test_stored_values_that_a_write_replaces_by_null_are_named_in_a_warning(tabl
     inserted = table.write([("c", 2, "x")], schema=narrow, options=FILL)
     planned = table.write([("b", 2, "x")], schema=narrow, options=FILL, dry_run=True)
     updated = table.write([("b", 2, "x"), ("d", 2, "x")], schema=narrow, options=FILL)
+    reconciled = table.write([("a", 2, "x")], schema=narrow, options={RECONCILE: "true"})
     named = "The rows lack 1 column of the table: 'v' (double). In 1 updated row, the write "
     assert [each for each in inserted.warnings if "lack" in each] == []
     assert [each for each in planned.warnings if each.startswith(f"{named}would replace the stored")] != []
     assert [each for each in updated.warnings if each.startswith(f"{named}replaced the stored values")] != []
+    assert [each for each in updated.warnings if f"by null ({next(iter(FILL))}=true)" in each] != []
+    assert [each for each in reconciled.warnings if f"by null ({RECONCILE}=true)" in each] != []
 
 
 def test_a_null_ordering_value_is_smaller_than_every_other_value(table: TableUnderTest) -> None:

@@ -10,6 +10,7 @@ import pytest
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.sources.source_columns import SourceColumns, columns_or_reason
+from hudi_table_services.execution.sources.text_files import read_start
 from hudi_table_services.storage.source_files import first_source_files
 
 
@@ -140,9 +141,18 @@ def test_a_byte_order_mark_is_ignored(tmp_path: Path) -> None:
 def test_only_the_line_breaks_of_spark_end_a_line(tmp_path: Path, character: str) -> None:
     path = tmp_path / "rows.json"
     path.write_text(f'{{"id": "a{character}b"}}\n{{"id": "c"}}\n')
-    assert isinstance(columns(path), SourceColumns | str)
-    path.write_text('{"id": 1}\r{"id": 2}\r')
-    assert isinstance(columns(path), SourceColumns)
+    columns(path)  # does not refuse the first line as a part of a document
+    start = read_start(first_source_files(str(path), {})[0])
+    assert start.lines(9) == (f'{{"id": "a{character}b"}}', '{"id": "c"}')
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r", "\r\n"], ids=ascii)
+def test_each_line_break_of_spark_ends_a_line(tmp_path: Path, line_break: str) -> None:
+    path = tmp_path / "rows.json"
+    path.write_bytes(f'{{"id": 1}}{line_break}{{"name": 2}}{line_break}'.encode())
+    found = columns(path)
+    assert isinstance(found, SourceColumns)
+    assert found.names == ("id", "name")
 
 
 def test_the_error_about_a_damaged_gzip_file_names_the_file(tmp_path: Path) -> None:
