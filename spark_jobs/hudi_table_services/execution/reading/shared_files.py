@@ -13,6 +13,9 @@ from typing import NamedTuple
 
 from hudi_table_services.execution.task_groups import group_tasks, largest_number_of_groups
 
+_MOST_TRIES = 64
+"""Largest number of tasks that are considered for a part, so that plans of many files do not take seconds."""
+
 
 class _Part(NamedTuple):
     """A part of a file that may move. `largest` and `usual` are its costs with few and with many row groups."""
@@ -41,29 +44,64 @@ def share_files(
         parallelism: number of Spark tasks that run at the same time.
     """
     groups = group_tasks(costs, parallelism)
-    tasks = min(sum(counts), largest_number_of_groups(costs, parallelism))
+    tasks = _Tasks([sum(costs[file] for file in group) for group in groups])
+    tasks.add_empty(min(sum(counts), largest_number_of_groups(costs, parallelism)))
     home = {file: task for task, group in enumerate(groups) for file in group}
-    # The cost of each task if all files have many row groups. Without sharing, the row groups do not matter.
-    usual = [sum(costs[file] for file in group) for group in groups] + [0] * (tasks - len(groups))
-    limit = max(usual, default=0)
-    possible = [(cost, task) for task, cost in enumerate(usual)]  # largest possible costs
-    heapq.heapify(possible)
-    read: list[dict[int, list[int]]] = [{file: [0] for file in group} for group in groups]
-    read += [{} for _ in range(tasks - len(groups))]
+    read: list[dict[int, list[int]]] = [{} for _ in tasks.usual]
+    for file, task in home.items():
+        read[task][file] = [0]
     for part in _movable(costs, counts):
-        largest, task = possible[0]
-        first = home[part.file]
-        if largest + part.largest <= limit and usual[task] + part.usual < usual[first]:
-            heapq.heapreplace(possible, (largest + part.largest, task))
-            usual[task] += part.usual
-            usual[first] -= part.usual
-        else:
-            task = first
+        task = tasks.place(part, home[part.file])
         read[task].setdefault(part.file, []).append(part.number)
-    order = sorted(range(tasks), key=lambda task: (-usual[task], task))
+    order = sorted(range(len(read)), key=lambda task: (-tasks.usual[task], task))
     return [
         [(file, tuple(sorted(parts))) for file, parts in read[task].items()] for task in order if read[task]
     ]
+
+
+class _Tasks:
+    """The costs of all tasks: the usual costs, if files have many row groups, and the largest possible costs."""
+
+    def __init__(self, costs: Sequence[int]) -> None:
+        self.usual = list(costs)
+        self._possible = list(costs)
+        self._limit = max(costs, default=0)
+        self._lightest = [(cost, cost, task) for task, cost in enumerate(costs)]
+        heapq.heapify(self._lightest)
+
+    def add_empty(self, count: int) -> None:
+        """Add tasks without files until there are `count` tasks."""
+        for task in range(len(self.usual), count):
+            self.usual.append(0)
+            self._possible.append(0)
+            heapq.heappush(self._lightest, (0, 0, task))
+
+    def place(self, part: _Part, home: int) -> int:
+        """Move a part from its home to one of the lightest tasks, if possible and useful. Return the part's task."""
+        considered = []
+        found = home
+        while self._lightest and len(considered) < _MOST_TRIES:
+            entry = heapq.heappop(self._lightest)
+            usual, possible, task = entry
+            if (usual, possible) != (self.usual[task], self._possible[task]):
+                continue  # The costs of the task have changed since, and another entry contains them.
+            considered.append(entry)
+            if usual + part.usual >= self.usual[home]:
+                break
+            if possible + part.largest <= self._limit:
+                found = considered.pop()[2]
+                break
+        for entry in considered:
+            heapq.heappush(self._lightest, entry)
+        if found != home:
+            self._add(found, part.usual, part.largest)
+            self._add(home, -part.usual, 0)
+        return found
+
+    def _add(self, task: int, usual: int, possible: int) -> None:
+        self.usual[task] += usual
+        self._possible[task] += possible
+        heapq.heappush(self._lightest, (self.usual[task], self._possible[task], task))
 
 
 def _movable(costs: Sequence[int], counts: Sequence[int]) -> list[_Part]:
