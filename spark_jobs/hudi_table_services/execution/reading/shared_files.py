@@ -78,7 +78,7 @@ class _Tasks:
 
     def place(self, part: _Part, home: int) -> int:
         """Move a part from its home to one of the lightest tasks, if possible and useful. Return the part's task."""
-        considered = []
+        considered: list[tuple[int, int, int]] = []
         found = home
         while self._lightest and len(considered) < _MOST_TRIES:
             entry = heapq.heappop(self._lightest)
