@@ -22,11 +22,16 @@ def group_tasks(weights: Sequence[int], parallelism: int) -> tuple[tuple[int, ..
         weights: estimated cost of each task, in bytes written.
         parallelism: number of Spark tasks that run at the same time.
     """
-    rounds = -(-sum(weights) // (BYTES_OF_A_SPARK_TASK * parallelism))
-    count = min(len(weights), max(1, rounds) * parallelism)
+    count = min(len(weights), largest_number_of_groups(weights, parallelism))
     groups: list[tuple[int, int, list[int]]] = [(0, number, []) for number in range(count)]
     for index in sorted(range(len(weights)), key=lambda i: (-weights[i], i)):
         weight, number, group = heapq.heappop(groups)
         group.append(index)
         heapq.heappush(groups, (weight + weights[index], number, group))
     return tuple(tuple(group) for _, _, group in sorted(groups, key=lambda g: (-g[0], g[1])))
+
+
+def largest_number_of_groups(weights: Sequence[int], parallelism: int) -> int:
+    """Return the number of Spark tasks for tasks that could be divided into any number of tasks; see `group_tasks`."""
+    rounds = -(-sum(weights) // (BYTES_OF_A_SPARK_TASK * parallelism))
+    return max(1, rounds) * parallelism

@@ -34,6 +34,21 @@ def test_read_table_uploads_the_engine(session: SparkSession, table: LogTable) -
     assert sorted(map(tuple, frame.collect())) == [("k0", "w0"), ("k2", "v2"), ("k4", "v4")]
 
 
+def test_the_client_reads_the_rows_of_a_key(session: SparkSession, tmp_path: Path) -> None:
+    table = new_log_table(tmp_path / "keys", 9, hoodie__table__type="COPY_ON_WRITE")
+    table.write([(f"k{i}", 1, f"p{i % 2}", f"v{i}") for i in range(6)])
+    frames = [
+        read_table(
+            session, str(table.base_path), columns=["v", "ts"], filters=[("k", "=", key), ("p", "=", "p0")]
+        )
+        for key in ("k0", "k1")
+    ]
+    for file in table.base_path.glob("p0/*.parquet"):
+        file.unlink()
+    # The client has read the rows.
+    assert [list(map(tuple, frame.collect())) for frame in frames] == [[("v0", 1)], []]
+
+
 @pytest.mark.skipif(not hasattr(SparkSession, "dataSource"), reason="Spark 3.5 has no Python data sources")
 def test_the_data_source_runs_on_the_server(session: SparkSession, table: LogTable) -> None:
     register_data_source(session)

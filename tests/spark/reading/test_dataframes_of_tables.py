@@ -183,6 +183,7 @@ def test_a_frame_of_few_keys_has_the_values_and_types_of_all_columns(
     whole = read_table(spark, str(table))
     by_tasks = whole.where(whole[KEY].isin([row[KEY] for row in wanted]))
     assert frame.schema == whole.schema
+    assert frame.rdd.getNumPartitions() == 1
     assert sorted(frame.collect()) == sorted(by_tasks.collect())
     for file in table.glob("a/*.parquet"):
         file.unlink()

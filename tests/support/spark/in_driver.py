@@ -77,6 +77,10 @@ class DriverFrame:
         """All rows are in one partition, so the work gets the rows of all partitions."""
         return self
 
+    def coalesce(self, count: int) -> "DriverFrame":
+        """All rows are in one partition."""
+        return self
+
     def sortWithinPartitions(self, *columns: str) -> "DriverFrame":  # noqa: N802 - name in Spark
         return DriverFrame(self.sparkSession, self._rows.sort_by([(name, "ascending") for name in columns]))
 

@@ -21,8 +21,8 @@ _ROWS_PER_BATCH = 1 << 14
 they fit into the cache of the processor."""
 
 
-_MAX_KEYS, _MAX_ROWS = 100, 1000
-"""Largest number of record keys that the driver looks up, and of rows that it keeps for them."""
+_MAX_KEYS, _MAX_ROWS, _MAX_BYTES = 100, 1000, 8 << 20
+"""Largest number of record keys that the driver looks up, and of rows and Arrow bytes that it keeps for them."""
 
 _TYPES_WITH_PYTHON_VALUES = frozenset(
     {"binary", "boolean", "byte", "date", "decimal", "double", "float", "integer", "long", "short", "string"}
@@ -46,9 +46,9 @@ def scan_frame(
         HudiTableServiceError: the driver reads the rows, and `SliceReader.rows` raises an error.
     """
     if not slices:
-        return spark.createDataFrame([], schema)
+        return _small_frame(spark, [], schema)
     if (rows := _rows_of_few_keys(reader, slices, schema)) is not None:
-        return spark.createDataFrame(rows, schema)
+        return _small_frame(spark, rows, schema)
     if connect.is_connect(spark):
         connect.upload_engine(spark)
     groups = reader.work.groups(slices, default_parallelism(spark))
@@ -59,6 +59,13 @@ def scan_frame(
                 yield from read_parts(reader, groups[number])
 
     return map_in_arrow(spark.range(0, len(groups), 1, len(groups)), run_partition, schema)
+
+
+def _small_frame(
+    spark: "SparkSession", rows: list[tuple[Any, ...]], schema: "SparkStructType"
+) -> "DataFrame":
+    """Return a DataFrame of the rows with one partition. By default, Spark makes one partition for each core."""
+    return spark.createDataFrame(rows, schema).coalesce(1)
 
 
 def _rows_of_few_keys(
@@ -72,8 +79,10 @@ def _rows_of_few_keys(
     ):
         return None
     rows: list[tuple[Any, ...]] = []
+    size = 0
     for found in reader.rows(SlicePart(slices[0])):
-        if len(rows) + found.num_rows > _MAX_ROWS:
+        size += found.nbytes
+        if len(rows) + found.num_rows > _MAX_ROWS or size > _MAX_BYTES:
             return None
         try:
             rows += zip(*(column.to_pylist() for column in found.columns), strict=True)

@@ -1,13 +1,14 @@
 """Divide the slices of a read into Spark tasks that take about the same time.
 
 Large base files are divided, so that a read of few files uses all cores. A part of a base file consists of whole row
-groups, because Arrow decodes whole row groups.
+groups, because Arrow decodes whole row groups. The module `shared_files` chooses the tasks.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE, BYTES_OF_A_SPARK_TASK, group_tasks
+from hudi_table_services.execution.reading.shared_files import part_of_file, share_files
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE, BYTES_OF_A_SPARK_TASK
 from hudi_table_services.model.data_file import LogFile
 from hudi_table_services.model.file_group import FileSlice
 
@@ -21,7 +22,12 @@ _PARTS_OF_A_CORE = 4
 """Number of parts into which the work of one core is divided if they do not become too small."""
 
 _SMALLEST_PART = BYTES_OF_A_SPARK_TASK // 4
-"""Cost of the smallest useful part. Each part reads the footer of its file again."""
+"""Smallest value for the largest cost of a part: 12 MiB of a base file. Row groups are usually not larger if this
+engine wrote the file, because its writer buffers at most 64 MiB of Arrow. Each part opens the file and reads the
+footer again, even if the part turns out to be empty. This costs about `BYTES_OF_A_FILE`."""
+
+_MOST_PARTS = 16
+"""Largest number of parts of a file, because the footer of a large file with many row groups is large, too."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,7 +37,7 @@ class SlicePart:
     Attributes:
         number: position of the part in the slice, from 0.
         count: number of parts of the slice; 1 if the part is the whole slice. Parts with about the same number of row
-            groups follow each other. If the base file has fewer row groups than `count`, some parts are empty.
+            groups follow each other. If the base file has fewer row groups than `count`, the last parts are empty.
     """
 
     file_slice: FileSlice
@@ -40,7 +46,7 @@ class SlicePart:
 
     def row_groups(self, total: int) -> range:
         """Return the numbers of the row groups of this part, for a base file with `total` row groups."""
-        return range(self.number * total // self.count, (self.number + 1) * total // self.count)
+        return part_of_file(self.number, self.count, total)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,12 +71,14 @@ class ReadWork:
         """
         costs = [self._cost(each) for each in slices]
         largest = _cost_of_a_part(sum(costs), parallelism)
-        parts, weights = [], []
-        for file_slice, cost in zip(slices, costs, strict=True):
-            count = max(1, -(-cost // largest)) if self._can_be_divided(file_slice) else 1
-            parts += [SlicePart(file_slice, number, count) for number in range(count)]
-            weights += [cost // count] * count
-        return [tuple(parts[i] for i in group) for group in group_tasks(weights, parallelism)]
+        counts = [
+            min(_MOST_PARTS, -(-cost // largest)) if self._can_be_divided(each) else 1
+            for each, cost in zip(slices, costs, strict=True)
+        ]
+        return [
+            tuple(part for file, numbers in task for part in _parts(slices[file], numbers, counts[file]))
+            for task in share_files(costs, counts, parallelism)
+        ]
 
     def _cost(self, file_slice: FileSlice) -> int:
         """Return the number of bytes that a task writes in the time in which a task reads the slice."""
@@ -83,6 +91,13 @@ class ReadWork:
 
     def _logs(self, file_slice: FileSlice) -> tuple[LogFile, ...]:
         return file_slice.log_files if self.merges_logs else ()
+
+
+def _parts(file_slice: FileSlice, numbers: tuple[int, ...], count: int) -> list[SlicePart]:
+    """Return the parts of a slice that one task reads; the whole slice if the task reads all parts."""
+    if len(numbers) == count:
+        return [SlicePart(file_slice)]
+    return [SlicePart(file_slice, number, count) for number in numbers]
 
 
 def _cost_of_a_part(total: int, parallelism: int) -> int:

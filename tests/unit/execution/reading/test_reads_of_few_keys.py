@@ -54,9 +54,10 @@ def test_the_driver_reads_the_rows_of_few_keys(storage: MemoryStorage) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "value"), [("_MAX_ROWS", 1), ("_MAX_KEYS", 0), ("_TYPES_WITH_PYTHON_VALUES", {"date"})]
+    ("limit", "value"),
+    [("_MAX_ROWS", 1), ("_MAX_BYTES", 23), ("_MAX_KEYS", 0), ("_TYPES_WITH_PYTHON_VALUES", {"date"})],
 )
-def test_tasks_read_more_keys_more_rows_and_other_types(
+def test_tasks_read_more_keys_more_rows_more_bytes_and_other_types(
     storage: MemoryStorage, monkeypatch: pytest.MonkeyPatch, limit: str, value: object
 ) -> None:
     monkeypatch.setattr(module, limit, value)

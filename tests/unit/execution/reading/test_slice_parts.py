@@ -1,15 +1,21 @@
 """Reads are divided into tasks that take about the same time."""
 
+from collections.abc import Callable
+from fractions import Fraction
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hudi_table_services.execution.reading.slice_parts import ReadWork, SlicePart
+from hudi_table_services.execution.task_groups import BYTES_OF_A_FILE
 from hudi_table_services.model.data_file import BaseFile, LogFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 
 MIB = 1 << 20
 TIME = "20261101120000000"
 ALL = ReadWork(share_of_columns=1.0, merges_logs=True, divides_files=True)
+WHOLE = ReadWork(share_of_columns=1.0, merges_logs=True, divides_files=False)
 
 
 def a_slice(number: int, size: int, log_size: int = 0) -> FileSlice:
@@ -74,6 +80,72 @@ def test_few_files_of_equal_size_keep_two_cores_busy_to_the_end() -> None:
     for cost in costs:
         busy[busy.index(min(busy))] += cost
     assert max(busy) <= 3.5
+
+
+def work_of_tasks(groups: list[tuple[SlicePart, ...]], total: Callable[[FileSlice], int]) -> list[Fraction]:
+    """Return the work of each task, in the unit of `group_tasks`, if `total` returns the row groups of each file."""
+    return [sum((work_of(part, total(part.file_slice)) for part in group), Fraction()) for group in groups]
+
+
+def work_of(part: SlicePart, total: int) -> Fraction:
+    assert part.file_slice.base_file is not None
+    cost = BYTES_OF_A_FILE + part.file_slice.base_file.size_bytes // 3
+    return Fraction(cost * len(part.row_groups(total)), total)
+
+
+@pytest.mark.parametrize("total", [1, 2, 3, 8, 17])
+@pytest.mark.parametrize(
+    ("files", "size", "cores"),
+    [
+        (1, 120, 8),
+        (4, 120, 16),
+        (16, 100, 64),
+        (17, 100, 16),
+        (5, 100, 4),
+        (3, 1024, 8),
+        (7, 26, 2),
+        (16, 100, 16),
+    ],
+)
+def test_no_task_gets_more_row_groups_than_if_files_were_not_divided(
+    files: int, size: int, cores: int, total: int
+) -> None:
+    slices = [a_slice(number, size * MIB) for number in range(files)]
+    tasks = [sum(len(part.row_groups(total)) for part in group) for group in ALL.groups(slices, cores)]
+    undivided = max(len(group) for group in WHOLE.groups(slices, cores)) * total
+    assert sum(tasks) == files * total
+    assert max(tasks) <= undivided
+    # One task of each core, and all tasks are equal: nothing to gain.
+    if total >= 8 and (files, cores) not in {(16, 16), (7, 2)}:
+        assert max(tasks) < undivided
+
+
+@pytest.mark.parametrize(("files", "size", "cores"), [(16, 100, 64), (4, 120, 16)])
+def test_files_with_one_row_group_are_read_by_different_tasks(files: int, size: int, cores: int) -> None:
+    groups = ALL.groups([a_slice(number, size * MIB) for number in range(files)], cores)
+    tasks = [sum(len(part.row_groups(1)) for part in group) for group in groups]
+    assert sorted(tasks) == [0] * (len(tasks) - files) + [1] * files
+    assert len(tasks) > files
+
+
+@given(
+    files=st.lists(
+        st.tuples(st.integers(0, 600 * MIB), st.sampled_from([1, 1, 2, 3, 8, 17, 400])),
+        min_size=1,
+        max_size=40,
+    ),
+    cores=st.integers(1, 64),
+)
+def test_no_task_gets_more_work_for_any_sizes_and_any_numbers_of_row_groups(
+    files: list[tuple[int, int]], cores: int
+) -> None:
+    slices = [a_slice(number, size) for number, (size, _) in enumerate(files)]
+    totals = {each: total for each, (_, total) in zip(slices, files, strict=True)}
+    tasks, undivided = (
+        work_of_tasks(work.groups(slices, cores), totals.__getitem__) for work in (ALL, WHOLE)
+    )
+    assert sum(tasks) == sum(undivided)
+    assert max(tasks) <= max(undivided)
 
 
 def test_files_are_not_divided_if_there_are_enough_of_them() -> None:
