@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from airflow.sdk import DAG
+from airflow.providers.common.compat.sdk import AirflowSkipException
+from airflow.sdk import DAG, task
 
 from airflow_hudi_provider.assets import HudiAsset
+from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.pages import last_failures
 from airflow_hudi_provider.pages.last_failures import last_failure
@@ -128,6 +131,59 @@ def test_only_the_table_of_a_failed_mapped_task_is_shown(
     assert (failed_task(page_of(table)), failed_task(page_of(other))) == ("mapped check 1", "")
 
 
+def test_a_success_of_a_mapped_task_ends_only_failures_of_the_same_table(
+    run_dag: RunDag, failed_task: FailedTask, table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "other"
+    SmallTable(LocalStorage(str(other))).commit(FileGroupId("p", "f1"))
+    entries = {each.name: {"base_path": str(each)} for each in (table, other)}
+    monkeypatch.setenv("AIRFLOW__HUDI__TABLES", json.dumps(entries))
+
+    def run(*arguments: dict[str, str]) -> None:
+        with DAG("fleet", schedule=None) as dag:
+            HudiTableHealthOperator.partial(task_id="check").expand_kwargs(list(arguments))
+        run_dag(dag)
+
+    run({"base_path": str(other)}, {"base_path": str(table), "table_name": "another"})
+    run({"base_path": str(other)})
+    assert (failed_task(page_of(table)), failed_task(page_of(other))) == ("fleet check 1", "")
+    run({"base_path": str(table)})
+    assert failed_task(page_of(table)) == ""
+
+
+@pytest.mark.parametrize("declares", [True, False])
+def test_a_later_run_that_finds_nothing_to_do_ends_the_notice(
+    run_dag: RunDag,
+    failed_task: FailedTask,
+    table: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    declares: bool,
+) -> None:
+    monkeypatch.setenv("AIRFLOW__HUDI__TABLES", json.dumps({"flights": {"base_path": str(table)}}))
+    location = {"task_id": "clean", "base_path": str(table), "declare_asset": declares}
+    dag_id = f"skipped_{declares}"
+
+    @task
+    def skip() -> None:
+        raise AirflowSkipException
+
+    def run(*, is_skipped_before: bool = False, **arguments: Any) -> None:
+        with DAG(dag_id, schedule=None) as dag:
+            clean = CleanOperator(**location, **arguments)
+            if is_skipped_before:
+                skip() >> clean
+        states = {ti.task_id: ti.state for ti in run_dag(dag).get_task_instances()}
+        assert states["clean"] == ("failed" if arguments else "skipped")
+
+    run(table_name="another")
+    assert failed_task(page_of(table)) == f"{dag_id} clean"
+    run(is_skipped_before=True)
+    assert failed_task(page_of(table)) == f"{dag_id} clean"
+    run()
+    assert failed_task(page_of(table)) == ""
+
+
 def test_the_success_of_another_task_does_not_hide_a_failure(
     run_dag: RunDag, failed_task: FailedTask, table: Path
 ) -> None:
@@ -148,3 +204,15 @@ def test_a_task_that_the_dag_no_longer_contains_is_not_shown(
         HudiTableHealthOperator(task_id="new_name", **location)
     run_dag(dag)
     assert failed_task(page_of(table)) == ""
+
+
+def test_an_older_run_that_starts_again_without_the_task_does_not_hide_a_failure(
+    run_dag: RunDag, failed_task: FailedTask, table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AIRFLOW__HUDI__TABLES", json.dumps({"flights": {"base_path": str(table)}}))
+    location = {"base_path": str(table), "declare_asset": False}
+    run_dag(check_of("cleared", works=False, **location))
+    with DAG("cleared", schedule=None) as dag:
+        HudiTableHealthOperator(task_id="old_name", **location)
+    run_dag(dag, run_after=datetime(2026, 1, 1, tzinfo=UTC))
+    assert failed_task(page_of(table)) == "cleared check"

@@ -87,7 +87,7 @@ function Known({ path, place, overview, version, refresh }) {
     html`
       <div class="notice warning">
         <strong><${LastFailure} failure=${table.last_failure} /></strong>
-        <p>This notice disappears after a later run of the same task has succeeded.</p>
+        <p>This notice disappears after a later run of the same task has succeeded for this table, or has found nothing to do.</p>
       </div>
     `}
     <nav class="tabs" aria-label="Parts of the page">

@@ -7,7 +7,7 @@ import { AsOf, DagLink, Listed, Path, Read, Search, Status, Table, TableLink, Ta
 
 const AT_ONCE = 4;
 const SEVERITY = ["failing", "unreadable", "warning", "healthy", "absent", "reading"];
-const FILTERS = { "": "all states", failing: "failing", unreadable: "unreadable", warning: "needs attention", healthy: "healthy", absent: "not created yet", failed: "last run failed" };
+const FILTERS = { "": "all states", failing: "failing", unreadable: "unreadable", warning: "needs attention", healthy: "healthy", absent: "not created yet", failed: "failed run without a later success" };
 const HEAD = [
   { text: "Table", key: "name" },
   { text: "State", key: "state" },
@@ -59,7 +59,7 @@ const stateOf = ({ value, error }) => {
 const hasFailed = ({ value }) => Boolean(value && value.last_failure);
 
 // Returns a list of numbers by which tables are sorted; the table in the worst state has the smallest list. Tables in
-// the same state are compared by the numbers of failures, of dead instants and of findings. A table whose last run failed
+// the same state are compared by the numbers of failures, of dead instants and of findings. A table with a failed run
 // needs attention, even if the table is healthy or does not exist yet.
 function severity(state) {
   const { findings = [], measures = {}, last_failure: failure } = state.value || {};
@@ -135,7 +135,7 @@ function Totals({ states }) {
   const values = states.map(({ state }) => state.value).filter((value) => value && value.exists);
   const sum = (name) => values.reduce((total, value) => total + value[name], 0);
   const count = (name) => states.filter(({ state }) => stateOf(state) === name).length;
-  const bad = [["failing", count("failing")], ["unreadable", count("unreadable")], ["need attention", count("warning")], ["with a failed last run", states.filter(({ state }) => hasFailed(state)).length]];
+  const bad = [["failing", count("failing")], ["unreadable", count("unreadable")], ["need attention", count("warning")], ["with a failed run", states.filter(({ state }) => hasFailed(state)).length]];
   const states_ = bad.filter(([, each]) => each > 0).map(([name, each]) => `${number(each)} ${each === 1 && name === "need attention" ? "needs attention" : name}`);
   const parts = [
     counted(states.length, "table"),
@@ -222,6 +222,6 @@ function Row({ table, state }) {
 const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => inSentence(each.title)).join(", "));
 
 export function LastFailure({ failure, writers }) {
-  if (failure) return html`The last run failed ${ago(failure.ended_ms)}: <${TaskLink} by=${failure} />`;
+  if (failure) return html`A run failed ${ago(failure.ended_ms)}, without a later success: <${TaskLink} by=${failure} />`;
   return writers.length > 0 ? "No write has run yet, or the first write is still running." : "No task in Airflow is known to write the table.";
 }
