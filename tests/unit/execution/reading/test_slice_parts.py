@@ -4,7 +4,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hudi_table_services.execution.reading.slice_parts import ReadWork, SlicePart
@@ -136,6 +136,8 @@ def test_files_with_one_row_group_are_read_by_different_tasks(files: int, size: 
     ),
     cores=st.integers(1, 64),
 )
+@example(files=[(60 * MIB, 3), (20 * MIB, 1)], cores=2)
+@example(files=[(20 * MIB, 8), (600 * MIB, 1)], cores=16)
 def test_no_task_gets_more_work_for_any_sizes_and_any_numbers_of_row_groups(
     files: list[tuple[int, int]], cores: int
 ) -> None:
