@@ -42,6 +42,8 @@ _PRIMITIVES: dict[str, str] = {
     "date32[day]": "date",
 }
 _UINT64 = DecimalType(20, 0)
+_SPREADSHEETS = (".xls", ".xlsx", ".xlsm", ".ods")
+"""Ends of the names of spreadsheets, in lower case."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,9 @@ def read_parquet_footer(file: SourceFile) -> ParquetFooter:
     except pa.ArrowInvalid as error:
         raise InvalidRequestError(
             f"The source file {file.uri} is not a Parquet file: {str(error).rstrip('.')}.",
-            hint="Set --source-format to the format of the file, such as csv or json.",
+            hint="Convert the spreadsheet to CSV or Parquet."
+            if file.uri.lower().endswith(_SPREADSHEETS)
+            else "Set --source-format to the format of the file, such as csv or json.",
         ) from error
     int96 = {
         column.path

@@ -98,6 +98,12 @@ def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
         columns(tmp_path / "a.csv", "parquet")
 
 
+def test_a_spreadsheet_is_refused_with_the_way_to_load_its_rows(tmp_path: Path) -> None:
+    (tmp_path / "a.XLSX").write_bytes(b"PK\x03\x04 and more")
+    with pytest.raises(InvalidRequestError, match=r"a\.XLSX is not a Parquet file.*Convert the spreadsheet"):
+        columns(tmp_path / "a.XLSX", "parquet")
+
+
 @pytest.mark.parametrize(
     ("text", "options", "expected"),
     [
