@@ -10,6 +10,7 @@ import os
 from datetime import datetime, timedelta
 from typing import Any
 
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, task
 
 from airflow_hudi_provider.fleet import rank_tables
@@ -76,3 +77,12 @@ with DAG(
 
     compact >> to_cluster
     cluster >> to_clean
+
+    # Airflow takes the state of a run from its last tasks. Without this task, a run succeeds although a compaction or a
+    # clustering failed.
+    @task(trigger_rule="one_failed", retries=0)
+    def report_failure() -> None:
+        """Fail, so that the run fails."""
+        raise AirflowFailException("A task of this run failed.")
+
+    [compact, cluster, clean] >> report_failure()

@@ -2,12 +2,16 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from airflow.sdk import BaseOperator
 
 sys.path.append(str(Path(__file__).parents[2] / "unit" / "docs"))
 
 from doc_sources import blocks_in
+
+from support.airflow.run_states import hidden_failures
 
 # tests/readers runs the blocks of readers.md; tests/spark/sources runs blocks of start.md.
 ELSEWHERE = "docs/readers.md"
@@ -28,4 +32,7 @@ BLOCKS = {
 
 @pytest.mark.parametrize("place", BLOCKS)
 def test_a_block_can_be_pasted_into_a_file(place: str) -> None:
-    exec(compile(BLOCKS[place].text, place, "exec"), {"__name__": "pasted"})
+    names: dict[str, Any] = {"__name__": "pasted"}
+    exec(compile(BLOCKS[place].text, place, "exec"), names)
+    dags = [each.dag for each in names.values() if isinstance(each, BaseOperator) and each.has_dag()]
+    assert [task for dag in dags for task in hidden_failures(dag)] == []

@@ -14,6 +14,7 @@ from airflow_hudi_provider.operators.job import HudiJobOperator
 from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.storage.stores.local import LocalStorage
+from support.airflow.run_states import hidden_failures
 from support.catalogs.small_metastore import running_metastore
 from support.small_tables import SmallTable
 
@@ -74,6 +75,12 @@ def test_every_task_declares_its_table_and_the_table_is_an_outlet_of_each_writer
 def test_the_load_of_flights_daily_has_a_link_to_the_page_of_its_table(bag: Any) -> None:
     load_day = bag.dags["flights_daily"].get_task("load_day")
     assert table_address(load_day).startswith("plugin/hudi-tables?table=")
+
+
+def test_a_run_fails_if_one_of_its_tasks_fails(bag: Any) -> None:
+    hidden = {(name, task) for name, dag in bag.dags.items() for task in hidden_failures(dag)}
+    # If the first report finds damage, the run repairs the table, and the second report decides.
+    assert hidden == {("recover_a_table", "health_before")}
 
 
 def test_a_clustering_executes_the_plan_of_its_own_run(bag: Any) -> None:

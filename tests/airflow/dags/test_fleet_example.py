@@ -52,6 +52,7 @@ def test_each_service_runs_on_the_tables_that_need_it(
         ("clean", 0, "success"),
         ("cluster", 0, "success"),
         ("compact", 0, "success"),
+        ("report_failure", -1, "skipped"),
         ("worst_to_clean", -1, "success"),
         ("worst_to_cluster", -1, "success"),
         ("worst_to_compact", -1, "success"),
