@@ -228,7 +228,7 @@ class _CleanJob:
         if count >= wanted or has_work:
             return None
         where = "since the last clean" if view.before else "on the active timeline, which has no clean"
-        return f"{count} of {counted(wanted, 'commit')} {where}"
+        return f"{counted(count, 'commit')} {where}, and a clean is due after {wanted}"
 
     def _plan(self, view: _TimelineView) -> _CleanProposal:
         options, retention = self._options.clean, view.retention

@@ -68,7 +68,8 @@ def _rule(options: CleanOptions, retention: Retention) -> str:
     if retention.earliest is not None:
         return (
             f"in each file group, cleaning keeps the versions since commit {retention.earliest.requested_time} and "
-            f"the newest version before that commit ({retention.reason})"
+            f"the newest version before that commit, and it keeps all versions of file groups that were replaced since "
+            f"then ({retention.reason})"
         )
     if retention.blocker is not None:
         blocker = retention.blocker

@@ -28,7 +28,9 @@ def test_a_clean_of_fifteen_commits_keeps_the_files_of_ten_by_default(version: T
     assert (report(result).file_count, report(result).size_bytes) == (4, 16)
     again = history.clean()
     assert again.outcome is Outcome.NOTHING_TO_DO
-    assert again.reason == "0 of 1 commit since the last clean (cleaning keeps 10 of 15 commits)"
+    assert again.reason == (
+        "0 commits since the last clean, and a clean is due after 1 (cleaning keeps 10 of 15 commits)"
+    )
 
 
 @pytest.mark.parametrize(

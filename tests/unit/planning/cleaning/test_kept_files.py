@@ -30,7 +30,7 @@ IF_ANY = "outdated files, if there are any, stay, because "
 SOONER = "(to delete files sooner, lower hoodie.airflow.clean.floor.hours)"
 VERSIONS_SINCE_FIFTH = (
     "in each file group, cleaning keeps the versions since commit 20260105120000000 and the newest version before "
-    "that commit (R)"
+    "that commit, and it keeps all versions of file groups that were replaced since then (R)"
 )
 
 
