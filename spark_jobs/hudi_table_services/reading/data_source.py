@@ -8,7 +8,8 @@ filters of the first query of a relation, and applies them to all later queries 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
@@ -50,6 +51,14 @@ class HudiNativeDataSource(DataSource):
     def name(cls) -> str:
         """Return the name of the format."""
         return NAME
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Add the place of the engine to the pickled data source.
+
+        On Spark Connect, Spark 4.2 plans a stream in a process that does not find the files that the session uploaded
+        (PythonStreamingSourceRunner.scala). This process runs on the same host as the process that pickles.
+        """
+        return _with_engine, (str(Path(__file__).parents[2]), self.options)
 
     def schema(self) -> "SparkStructType":
         """Return the meta columns and the columns of the table."""
@@ -103,6 +112,21 @@ class HudiNativeDataSource(DataSource):
             for key, value in self.options.items()
             if key not in ("path", FILTERS) and not key.startswith(_STORAGE_PREFIX)
         }
+
+
+def _with_engine(place: str, options: dict[str, str]) -> DataSource:
+    """Return the data source in a process that may lack the engine. `place` is a folder or an archive."""
+    import sys
+
+    if place not in sys.path:
+        sys.path.append(place)
+    from hudi_table_services.reading.data_source import HudiNativeDataSource
+
+    return HudiNativeDataSource(options)
+
+
+# By this name, cloudpickle pickles the function with its code, because the process cannot import this module yet.
+_with_engine.__module__ = "__main__"
 
 
 class HudiNativeReader(DataSourceReader):

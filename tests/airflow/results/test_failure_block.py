@@ -19,6 +19,10 @@ from hudi_table_services.services.registry import SERVICES
 Operator = Callable[..., UpsertWithSizingOperator]
 
 
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+"""Control sequences with which the log of Airflow 3.1 colours its lines."""
+
+
 @pytest.fixture
 def failed_run(
     run_dag: Callable[..., Any],
@@ -36,7 +40,8 @@ def failed_run(
         done = run_dag(dag)
         (task,) = done.get_task_instances()
         assert task.state == "failed"
-        return caplog.text + "".join(capfd.readouterr()), task.xcom_pull(task_ids="load", key=FAILURE_KEY)
+        log = _COLOUR.sub("", caplog.text + "".join(capfd.readouterr()))
+        return log, task.xcom_pull(task_ids="load", key=FAILURE_KEY)
 
     return run
 
