@@ -58,8 +58,8 @@ with DAG(
     )
 
     # This task runs even if the tasks before it failed. It fails if a measure is above its limit. If it fails, check
-    # the table. Airflow takes the state of a run from its last tasks. The archival is one of them, because this task
-    # does not follow the archival, so a run fails if any of its tasks fails.
+    # the table. Airflow takes the state of a run from its last tasks. The health task does not wait for the archival,
+    # so both are last tasks, and a run fails if any of its tasks fails.
     health = HudiTableHealthOperator(
         task_id="health",
         base_path=TABLE,

@@ -43,7 +43,7 @@ def map_in_arrow(
     """Return a frame of the batches that `work` yields for each partition, in prepared workers.
 
     Args:
-        work: picklable function. Its argument are the batches of one partition of `frame`.
+        work: picklable function. It receives the batches of one partition of `frame`.
         schema: columns of the yielded batches as Spark's types.
     """
 

@@ -53,10 +53,10 @@ class HudiNativeDataSource(DataSource):
         return NAME
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Add the place of the engine to the pickled data source.
+        """Pickle the path of the engine with the options, so that a process without the engine can import it.
 
         On Spark Connect, Spark 4.2 plans a stream in a process that does not find the files that the session uploaded
-        (PythonStreamingSourceRunner.scala). This process runs on the same host as the process that pickles.
+        (PythonStreamingSourceRunner.scala). That process and the process that pickles run on the same host.
         """
         return _with_engine, (str(Path(__file__).parents[2]), self.options)
 
@@ -114,12 +114,17 @@ class HudiNativeDataSource(DataSource):
         }
 
 
-def _with_engine(place: str, options: dict[str, str]) -> DataSource:
-    """Return the data source in a process that may lack the engine. `place` is a folder or an archive."""
+def _with_engine(engine_path: str, options: dict[str, str]) -> DataSource:
+    """Return the data source in a process that may lack the engine.
+
+    Args:
+        engine_path: folder or archive that contains the engine. As with uploaded files in Spark, it takes precedence
+            over an engine that is installed in the process.
+    """
     import sys
 
-    if place not in sys.path:
-        sys.path.append(place)
+    if engine_path not in sys.path:
+        sys.path.insert(1, engine_path)
     from hudi_table_services.reading.data_source import HudiNativeDataSource
 
     return HudiNativeDataSource(options)

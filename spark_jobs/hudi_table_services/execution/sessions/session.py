@@ -71,9 +71,6 @@ def stop_session(spark: "SparkSession") -> None:
         if connect.is_connect(spark):
             connect.close_session(spark)
         else:
-            if isinstance(sys.exc_info()[1], KeyboardInterrupt):
-                # Killed tasks end while Spark stops, and Spark would log stack traces about their results.
-                spark.sparkContext.setLogLevel("OFF")
             spark.stop()
     except ConnectionError as error:
         _LOG.warning("The JVM of Spark's driver has ended before the session was stopped: %s", error)
