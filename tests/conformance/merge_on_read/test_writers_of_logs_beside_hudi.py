@@ -33,6 +33,7 @@ SECONDS = number_from("LOG_LOOP_SECONDS", 8, 120)
 HISTORY = 4
 """Number of commits before the loop, so that the first clean has something to delete."""
 FIRST_PAUSE_S = 8.0
+"""Length of the first pause of Hudi after the end of the loop. Each further pause is twice as long."""
 INDEX = {"hoodie.index.type": "SIMPLE"}
 
 
