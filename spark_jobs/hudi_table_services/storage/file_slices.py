@@ -161,21 +161,24 @@ def _by_file_id(
     """
     bases: dict[str, _Candidates] = {}
     logs: dict[str, list[LogFile]] = defaultdict(list)
-    for stored in files:
-        name = stored.path.rpartition("/")[2]
-        if name.startswith("."):
+    completed = visibility.completed
+    for path, size_bytes, _ in files:
+        name = path.rpartition("/")[2]
+        if name[:1] == ".":
             if ".log." in name:
-                _add_log(logs, name, stored.size_bytes)
+                _add_log(logs, name, size_bytes)
             continue
         file_id, _, rest = name.partition("_")
         instant_time, dot, extension = rest.partition("_")[2].partition(".")
-        if dot + extension not in BASE_FILE_EXTENSIONS or not visibility.sees(instant_time):
+        if dot + extension not in BASE_FILE_EXTENSIONS:
+            continue
+        if instant_time not in completed and not visibility.sees(instant_time):
             continue
         best = bases.get(file_id)
         if best is None or instant_time > best.instant_time:
-            bases[file_id] = _Candidates(instant_time, [(name, stored.size_bytes)])
+            bases[file_id] = _Candidates(instant_time, [(name, size_bytes)])
         elif instant_time == best.instant_time:
-            best.files.append((name, stored.size_bytes))
+            best.files.append((name, size_bytes))
     return bases, logs
 
 
@@ -218,12 +221,13 @@ def _logs_by_completion(
     The completion time decides only to which slice a log file belongs. Within a slice, log files are sorted by
     requested time.
     """
-    visible = [log for log in logs if visibility.sees(log.instant_time)]
+    completed = visibility.completed  # a look-up here saves two calls for almost every log file
+    visible = [log for log in logs if log.instant_time in completed or visibility.sees(log.instant_time)]
     if len(visible) > 1:
         visible.sort(key=lambda log: log.merge_order)
     if base is not None:
-        kept = [log for log in visible if visibility.visible_from(log.instant_time) >= base.instant_time]
-        return base.instant_time, kept
+        begin = base.instant_time
+        return begin, [log for log in visible if completed.get(log.instant_time, log.instant_time) >= begin]
     return min((log.instant_time for log in visible), default=""), visible
 
 

@@ -97,6 +97,9 @@ def _plan_name(instant: Instant) -> str:
 
 def _has_unknown_size(file_slice: FileSlice) -> bool:
     base = file_slice.base_file
-    return (base is not None and base.size_bytes < 0) or any(
-        log.size_bytes < 0 for log in file_slice.log_files
-    )
+    if base is not None and base.size_bytes < 0:
+        return True
+    for log in file_slice.log_files:  # noqa: SIM110 - a generator takes twice as long, and most slices have few log files
+        if log.size_bytes < 0:
+            return True
+    return False

@@ -1,7 +1,7 @@
 """A storage that consists of a folder of another storage. A metadata table is a Hudi table in a folder of its table."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from hudi_table_services.errors import InvalidRequestError, StorageError
@@ -96,4 +96,4 @@ class FolderStorage:
         return full.removeprefix(f"{self.folder}/")
 
     def _relative(self, stored: StoredObject) -> StoredObject:
-        return replace(stored, path=self._below(stored.path))
+        return stored._replace(path=self._below(stored.path))

@@ -7,14 +7,16 @@ because instants, locks and new tables depend on it. See docs/adr/0010.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from hudi_table_services.errors import StorageError
 
 
-@dataclass(frozen=True, slots=True)
-class StoredObject:
-    """A file: path relative to the base path, length in bytes, time of last change in epoch milliseconds."""
+class StoredObject(NamedTuple):
+    """A file: path relative to the base path, length in bytes, time of last change in epoch milliseconds.
+
+    A listing creates one for each file, and a tuple is created in half of the time of a frozen dataclass.
+    """
 
     path: str
     size_bytes: int
@@ -27,7 +29,7 @@ class StoredObject:
 
 
 BY_PATH = attrgetter("path")
-"""Sort key of stored objects; much faster than comparing the dataclasses."""
+"""Sort key of stored objects; faster than comparing whole tuples."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -165,7 +165,7 @@ def test_a_stored_plan_survives_encoding_and_names_each_file_once(case: Case) ->
     assert decode_compaction_plan(encode_compaction_plan(plan)) == plan
     for operation, source in zip(plan.operations, case.proposal.operations, strict=True):
         parsed = {LogFile.from_file_name(name) for name in operation.delta_file_paths}
-        assert parsed == {replace(log, size_bytes=-1) for log in source.file_slice.log_files}
+        assert parsed == {log._replace(size_bytes=-1) for log in source.file_slice.log_files}
     assert set(plan.missing_schedule_partitions) == {
         s.file_group_id.partition_path for s in case.proposal.skipped if s.waits
     }

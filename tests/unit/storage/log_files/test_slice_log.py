@@ -1,6 +1,5 @@
 """The valid blocks of a slice: visible instants, damage, and blocks that cannot be merged."""
 
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -136,7 +135,7 @@ def test_bytes_that_are_appended_after_the_listing_are_not_read() -> None:
     path = table.add(block(FIRST))
     table.storage.write(path, table.storage.read(path) + block(FIRST) + b"#HUDI#")
     assert table.instants() == [FIRST]
-    table.logs[0] = replace(table.logs[0], size_bytes=-1)
+    table.logs[0] = table.logs[0]._replace(size_bytes=-1)
     assert table.instants() == [FIRST, FIRST]
 
 

@@ -3,7 +3,6 @@
 Another writer acts before the write, or right before the write creates its first log file or base file.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -167,7 +166,7 @@ def complete_compaction(table: LogTable, plan: Instant) -> None:
     """Complete a compaction with a copy of the base file, which is enough for a test of names."""
     before = table.slice_of("a")
     assert before.base_file is not None
-    new = replace(before.base_file, instant_time=plan.requested_time, write_token="9-9-9")
+    new = before.base_file._replace(instant_time=plan.requested_time, write_token="9-9-9")
     path = f"a/{new.file_name}"
     table.storage.write(path, table.storage.read(before.base_file_path or ""))
     stat = WriteStat(file_id=new.file_id, partition_path="a", path=path, prev_commit=before.base_instant_time)
