@@ -103,7 +103,7 @@ class SliceReader:
         original = self.storage.read(path)
         name = path.rpartition("/")[2]
         logs = tuple(
-            replace(log, size_bytes=len(data)) if log.file_name == name else log
+            log._replace(size_bytes=len(data)) if log.file_name == name else log
             for log in self.file_slice.log_files
         )
         self.storage.write(path, data)
