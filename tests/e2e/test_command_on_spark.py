@@ -1,4 +1,4 @@
-"""The command `hudi-services` with Spark: a write in a pipe, a clustering and an interrupted write on a terminal."""
+"""The command `hudi-services` with Spark: writes in a pipe, a clustering and an interrupted write on a terminal."""
 
 import json
 import sys
@@ -8,6 +8,7 @@ import pytest
 
 from e2e.job_processes import environment, run, spark_settings
 from e2e.orders import orders, stored, table_flags, write_parquet
+from judges.hudi_rs import read_snapshot
 from support.command.terminal import run_on_a_terminal, without_control
 
 FIRST = orders(range(300))
@@ -38,6 +39,27 @@ def test_a_write_in_a_pipe_and_a_clustering_on_a_terminal(tmp_path: Path) -> Non
     shown = run([PROGRAM, "show", "timeline", base_path], variables, tmp_path / "run")
     operations = [each["operation"] for each in json.loads(shown.output)["instants"]]
     assert operations == ["cluster", "upsert"]
+
+
+@pytest.mark.thorough
+def test_times_of_a_csv_file_do_not_depend_on_the_time_zone_of_the_machine(tmp_path: Path) -> None:
+    (tmp_path / "times.csv").write_text("id,at\n1,2026-03-29 01:30:00\n2,2026-03-29 02:30:00\n")
+    settings = spark_settings(tmp_path / "conf", spark__master="local[2]")
+    flags = ("--table-name", "times", "--record-key", "id", "--source-path", tmp_path / "times.csv")
+    reader = (
+        "--source-format",
+        "csv",
+        "--source-option",
+        "header=true",
+        "--source-option",
+        "inferSchema=true",
+    )
+    command = [PROGRAM, "upsert", tmp_path / "times", *flags, *reader]
+    # In Berlin, the clocks of this night do not show the second time.
+    written = run(command, {**environment(settings), "TZ": "Europe/Berlin"}, tmp_path / "run")
+    assert written.exit_code == 0, written.log
+    times = read_snapshot(tmp_path / "times").sort_by("id")["at"].to_pylist()
+    assert [str(each) for each in times] == ["2026-03-29 01:30:00+00:00", "2026-03-29 02:30:00+00:00"]
 
 
 @pytest.mark.thorough

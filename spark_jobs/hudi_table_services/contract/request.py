@@ -61,7 +61,9 @@ class JobRequest:
 
     def __post_init__(self) -> None:
         if not self.base_path and self.needs_base_path:
-            raise InvalidRequestError("The request has no base path.", hint="Give --base-path.")
+            raise InvalidRequestError(
+                "The request has no base path.", hint="Give the folder of the table (--base-path)."
+            )
         if not self.request_id:
             raise InvalidRequestError(
                 "The request id is empty.", hint="Omit the request id: the job then generates one."

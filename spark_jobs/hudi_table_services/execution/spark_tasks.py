@@ -28,6 +28,7 @@ from hudi_table_services.execution.python_worker import map_in_arrow
 from hudi_table_services.execution.sessions import connect
 from hudi_table_services.execution.sessions.connect import is_connect
 from hudi_table_services.execution.sessions.session import is_stopped
+from hudi_table_services.execution.sources.malformed_lines import malformed_record_error
 from hudi_table_services.execution.task_groups import group_tasks
 from hudi_table_services.execution.task_progress import (
     Measure,
@@ -208,6 +209,8 @@ def translated_errors(spark: "SparkSession", description: str) -> Iterator[None]
         cause = _cause_line(error)
         if "PARQUET_COLUMN_DATA_TYPE_MISMATCH" in str(error):
             raise _different_types(cause) from error
+        if (malformed := malformed_record_error(error)) is not None:
+            raise malformed from error
         if _DATA_EXCEPTION.search(cause):
             raise InvalidDataError(
                 f"Spark cannot process a value of the rows: {cause}",

@@ -25,6 +25,10 @@ DEFAULT_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 NULL_KEY_PART = "__null__"
 EMPTY_KEY_PART = "__empty__"
 _UNSAFE_TYPES = frozenset({"float", "double", "bytes"})
+_INTEGERS_AS_DOUBLES = (
+    "If the values are integers, cast the column to BIGINT in the source query; pandas stores integers as doubles if a "
+    "value is missing, and its type Int64 keeps integers. Otherwise use another column, or cast the column to decimal."
+)
 
 _PACKAGE = "org.apache.hudi.keygen."
 _CLASS_NAMES = {
@@ -265,7 +269,9 @@ def key_column(schema: StructType, path: str, role: str) -> Field:
         raise InvalidRequestError(
             f"The {role} column {path!r} has the type {field.type}; releases of Hudi and Java convert its values "
             "to different strings.",
-            hint="Use a column of a different type, or cast the column to string or decimal in the source query.",
+            hint=_INTEGERS_AS_DOUBLES
+            if field.type in (PrimitiveType("double"), PrimitiveType("float"))
+            else "Use a column of a different type, or convert the column to text in the source query.",
         )
     return field
 

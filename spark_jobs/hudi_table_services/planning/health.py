@@ -196,9 +196,9 @@ def _diagnose_write(facts: PendingFacts) -> _Diagnosis:
     if facts.heartbeat == "alive":
         return _Diagnosis(
             "A write that is running, or whose writer was killed in the last two minutes",
-            "Wait until the write ends. If its job has certainly ended, run the request again with the same request id "
-            "(--request-id): the new attempt rolls this attempt back first. A write with another id rolls it back "
-            "after two minutes, when the heartbeat has expired",
+            "Wait until the write ends. If its job has certainly ended, load the rows again: the next write after two "
+            "minutes, when the heartbeat has expired, rolls this attempt back. A write with the same request id "
+            "(--request-id) does so at once",
             "running the same request again while its job still runs: the new attempt would roll back the running one",
             blocks=blocks,
         )

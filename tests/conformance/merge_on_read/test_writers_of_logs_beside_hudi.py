@@ -78,6 +78,9 @@ def test_no_row_is_lost_or_doubled_if_both_write_log_files(
     )
     _LOG.warning("%s: %s", oracle, figures)
     model = merged(hudis.model, list(writer.model.values()))
+    compactor = Compactor(engine)
+    # hudi-rs does not read log files that are written to a table of version 6 while a compaction is pending.
+    patiently(lambda: compactor.execute(base_path))
     # A write of Hudi that was refused stays pending until a job rolls it back; the next write of the engine does so.
     last = some_rows(range(UPDATED_KEYS), 998, PLAIN, PARTITIONS)
     patiently(
@@ -92,7 +95,6 @@ def test_no_row_is_lost_or_doubled_if_both_write_log_files(
     assert writer.deletes, figures
     assert services.has_done_all, figures
 
-    compactor = Compactor(engine)
     patiently(lambda: (compactor.schedule(base_path), compactor.execute(base_path)))
     assert_read(judge, base_path, model, figures)
     last = some_rows(range(UPDATED_KEYS), 999, PLAIN, PARTITIONS)

@@ -312,7 +312,8 @@ def test_rule_12_our_commit_completes_in_the_metadata_table_first(
     logs = [storage.log.index(line) for line in storage.log if ".log." in line and ".hoodie/metadata" in line]
     assert max(logs) < first < second
     if oracle is V9:
-        assert own.name.partition("_")[2].partition(".")[0] < data.name.partition("_")[2].partition(".")[0]
+        # Both may complete within a millisecond.
+        assert own.name.partition("_")[2].partition(".")[0] <= data.name.partition("_")[2].partition(".")[0]
 
 
 @thorough

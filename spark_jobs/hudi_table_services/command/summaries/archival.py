@@ -16,7 +16,8 @@ def details(report: ArchiveReport, result: JobResult) -> Details:
     facts = (
         ("Archived", commits if report.instants else ""),
         ("Active", f"from {report.oldest_active} on" if report.oldest_active else ""),
-        ("Retention", report.retention),
+        # Without archived instants, the reason of the result is the same sentence.
+        ("Retention", report.retention if report.retention != result.reason else ""),
         ("Stopped at", report.held_back_by),
     )
     rows = [tuple(each.partition(".")[::2]) for each in report.instants]

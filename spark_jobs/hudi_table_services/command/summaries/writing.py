@@ -13,8 +13,13 @@ def details(_: None, result: JobResult) -> Details:
         grid = _partitions(result) if result.operation == "delete_partition" else _plan(result)
         return Details(facts=(("Rows", _rows(result)),), grids=(grid,))
     if not result.is_completed:
-        unchanged = f"{result.rows.unchanged:,} unchanged" if result.rows.unchanged else ""
-        return Details(facts=(("Rows", unchanged),))
+        rows = result.rows
+        counts = {
+            "unchanged": rows.unchanged,
+            "deletes without a stored row of this key and partition": rows.unmatched_deletes,
+        }
+        parts = [f"{count:,} {meaning}" for meaning, count in counts.items() if count]
+        return Details(facts=(("Rows", ", ".join(parts)),))
     before, after = result.files_before, result.files_after
     files = (
         f"{before.file_count:,} → {after.file_count:,}, {change_of_size(before.size_bytes, after.size_bytes)}"

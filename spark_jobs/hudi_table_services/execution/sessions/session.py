@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
+_TIME_ZONE = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,8 @@ class SessionSettings:
 def start_session(settings: SessionSettings) -> "SparkSession":
     """Return a session of the Spark Connect server, of spark-submit, or of a local Spark.
 
+    The session time zone is UTC unless a property of Spark sets another one; a Spark Connect server keeps its own.
+
     Raises:
         ExecutionFailedError: Spark did not start, or the server did not answer.
     """
@@ -60,9 +63,13 @@ def start_session(settings: SessionSettings) -> "SparkSession":
         for key, value in settings.conf.items():
             builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        spark = builder.getOrCreate()
+        if not spark.sparkContext.getConf().contains(_TIME_ZONE):
+            # By default, Spark uses the time zone of the machine, so that the same source gives other times elsewhere.
+            spark.conf.set(_TIME_ZONE, "UTC")
     except Exception as error:
         raise _not_started(error) from error
+    return spark
 
 
 def stop_session(spark: "SparkSession") -> None:

@@ -11,6 +11,7 @@ from hudi_table_services.execution.sources.text_files import (
     LINE_BREAK,
     READ_BYTES,
     read_start,
+    refuse_other_encoding,
 )
 from hudi_table_services.storage.source_files import SourceFile
 
@@ -73,6 +74,7 @@ def check_json(options: Mapping[str, str], file: SourceFile) -> None:
         )
     if not options.keys() <= _LINE_OPTIONS or options.get("mode", "").lower() == "dropmalformed":
         return
+    refuse_other_encoding(start, file)
     line = next(iter(start.lines(1)), "{}").strip()
     if line[0] not in _BRACKETS or not line.endswith(_BRACKETS[line[0]]) or len(line) == 1:
         raise InvalidRequestError(

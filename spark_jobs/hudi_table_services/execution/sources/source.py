@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import ExecutionFailedError, HudiTableServiceError, InvalidRequestError
+from hudi_table_services.execution.sources.malformed_lines import refuse_corrupt_documents, strict_options
 from hudi_table_services.execution.sources.nanoseconds import (
     nanosecond_columns,
     read_with_nanoseconds,
@@ -37,6 +38,7 @@ def read_source(spark: "SparkSession", source: SourceSpec, storage_options: Mapp
     Raises:
         InvalidRequestError: the source is missing, does not have the format that the request names, or does not fit the
             query.
+        InvalidDataError: a line of a JSON file is not a JSON document.
         ExecutionFailedError: storage or Spark failed.
     """
     where = source.path or source.format
@@ -124,8 +126,10 @@ def _load(
         _LOG.info(_STEP)
         return read_with_nanoseconds(spark, source, columns)
     _LOG.info(_STEP)
-    reader = spark.read.format(source.format).options(**dict(source.options))
-    return spark, reader.load(source.path) if source.path else reader.load()
+    reader = spark.read.format(source.format).options(**strict_options(source))
+    frame = reader.load(source.path) if source.path else reader.load()
+    refuse_corrupt_documents(frame, source)
+    return spark, frame
 
 
 def in_session_zone(frame: "DataFrame", columns: StructType) -> "DataFrame":

@@ -15,7 +15,13 @@ from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.sources.json_files import check_json, first_json_values
 from hudi_table_services.execution.sources.parquet_footer import ParquetFooter, read_parquet_footer
-from hudi_table_services.execution.sources.text_files import COMPRESSED, LINE_BREAK, READ_BYTES, first_lines
+from hudi_table_services.execution.sources.text_files import (
+    COMPRESSED,
+    LINE_BREAK,
+    READ_BYTES,
+    read_start,
+    refuse_other_encoding,
+)
 from hudi_table_services.model.schema import STRING, Field, StructType
 from hudi_table_services.storage.source_files import SourceFile
 
@@ -32,6 +38,7 @@ _CSV_OPTIONS |= {
 }
 """Options of CSV files, in lower case. This module knows their effect on the columns."""
 _SAMPLED_ROWS = 100
+_SHOWN_CHARACTERS = 60
 _PLAIN_CSV = {"header", "sep", "delimiter", "inferschema"}
 _UNREAD_JSON = "only a single JSON file without reader options is read completely before Spark starts"
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
@@ -183,11 +190,14 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
             f"The source file {file.uri} is empty.",
             hint="Check the step that wrote the file. If the file may be empty, leave it out of the source.",
         )
-    lines = first_lines(file, 1 + _SAMPLED_ROWS)
+    start = read_start(file)
+    refuse_other_encoding(start, file)
+    lines = start.lines(1 + _SAMPLED_ROWS)
     if not lines:
-        return f"the first line of {file.uri} is empty, too long, compressed by another codec than gzip, or not UTF-8"
+        return f"the first line of {file.uri} is empty, too long, or compressed by another codec than gzip"
     if lines[0].startswith("\ufeff") or quote * 2 in lines[0]:
         return f"the first line of {file.uri} has a byte order mark or repeated quotes"
+    _refuse_line_breaks(lines, separator, quote, file)
     # Each line is parsed alone, because with the options of `_CSV_OPTIONS`, a value contains no line break.
     names, *rows = (_values(line, separator, quote) for line in lines)
     first_row: tuple[str, ...] = ()
@@ -215,6 +225,35 @@ def _csv_columns(options: Mapping[str, str], file: SourceFile, *, is_only_file: 
     types = StructType(tuple(Field(name, STRING, nullable=True) for name in names))
     texts = _texts(names, rows, options.get("nullvalue", ""))
     return replace(columns, types=types, texts=texts)
+
+
+def _refuse_line_breaks(lines: Sequence[str], separator: str, quote: str, file: SourceFile) -> None:
+    """Refuse a value in quotes that begins on one line and ends on another, which Spark would read as two rows.
+
+    Lines with a backslash are not checked, because Spark treats it as an escape character.
+    """
+    for number, line in enumerate(lines):
+        if quote not in line or "\\" in line or not _ends_in_value(line, separator, quote):
+            continue
+        try:
+            next(csv.reader(iter(lines[number:]), delimiter=separator, quotechar=quote, strict=True))
+        except csv.Error:
+            continue
+        raise InvalidRequestError(
+            f"The source file {file.uri} has a value in quotes with a line break: {line[:_SHOWN_CHARACTERS]!r}. Spark "
+            "reads each line as a row.",
+            hint="Set the source option multiLine=true. If the quote is a part of the value, set the source option "
+            "quote to another character.",
+        )
+
+
+def _ends_in_value(line: str, separator: str, quote: str) -> bool:
+    """Whether a value in quotes begins on this line and does not end on it."""
+    try:
+        next(csv.reader([line], delimiter=separator, quotechar=quote, strict=True), None)
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 def _values(line: str, separator: str, quote: str) -> tuple[str, ...]:

@@ -33,10 +33,12 @@ class TextStart:
     Attributes:
         text: the first characters; empty if the file is not UTF-8, or is compressed by a codec other than gzip.
         is_cut: whether the file may contain more characters.
+        is_utf8: False if the first bytes are not UTF-8.
     """
 
     text: str
     is_cut: bool = False
+    is_utf8: bool = True
 
     def lines(self, count: int) -> Sequence[str]:
         """Return the first lines that are not empty, at most `count`. A line that may be cut is left out."""
@@ -75,16 +77,24 @@ def read_start(file: SourceFile) -> TextStart:
             f"The source file {file.uri} is damaged: gzip cannot decompress it ({error}).",
             hint="Write the file again, or leave it out of the source.",
         ) from error
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError):
+    except UnicodeDecodeError:
+        return TextStart("", is_utf8=False)
+    except (gzip.BadGzipFile, EOFError):
         return TextStart("")
 
 
-def first_lines(file: SourceFile, count: int) -> Sequence[str]:
-    """Return the first lines of a file that are not empty, at most `count`; none if the first line is too long.
+def refuse_other_encoding(start: TextStart, file: SourceFile) -> None:
+    """Refuse a file that is not UTF-8, of a request without the option `encoding`: Spark would replace characters.
 
-    Raises the errors of `read_start`.
+    Raises:
+        InvalidRequestError: the first bytes of the file are not UTF-8.
     """
-    return read_start(file).lines(count)
+    if not start.is_utf8:
+        raise InvalidRequestError(
+            f"The source file {file.uri} is not encoded in UTF-8.",
+            hint="Set the source option encoding to the encoding of the file, such as encoding=ISO-8859-1 or "
+            "encoding=windows-1252, or write the file in UTF-8.",
+        )
 
 
 def _refuse_binary(start: bytes, file: SourceFile) -> None:

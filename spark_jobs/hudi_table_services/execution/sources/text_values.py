@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from hudi_table_services.execution.spark_tasks import translated_errors
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -65,6 +67,8 @@ def count_unread_texts(frame: "DataFrame", columns: Mapping[str, str]) -> tuple[
 
     Args:
         columns: maps the name of each column to count to the name of a type in Spark SQL.
+
+    Raises the errors of `translated_errors`.
     """
     from pyspark.sql import functions as F  # noqa: N812 - the usual name of this module
 
@@ -79,7 +83,8 @@ def count_unread_texts(frame: "DataFrame", columns: Mapping[str, str]) -> tuple[
             F.expr(f"count_if({is_unread})").alias(f"unread{position}"),
             F.expr(f"min(CASE WHEN {is_unread} THEN {quoted} END)").alias(f"example{position}"),
         ]
-    row = frame.limit(READ_ROWS).agg(*parts).collect()[0]
+    with translated_errors(frame.sparkSession, "Counting the texts of the source that are no numbers"):
+        row = frame.limit(READ_ROWS).agg(*parts).collect()[0]
     return tuple(
         UnreadTexts(name, type_name, row[f"values{n}"], row[f"unread{n}"], row[f"example{n}"])
         for n, (name, type_name) in enumerate(columns.items())

@@ -31,6 +31,7 @@ from hudi_table_services.model.schema import (
 )
 
 _ESCAPED = re.compile("[\x01-\x1f\x7f\"#%'*/:=?\\\\{\\[\\]^]")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _LOOKS_ESCAPED = re.compile(r"%[0-9A-Fa-f]{2}")
 _GREGORIAN_START_US = -12219292800000000
 _YEAR_10000_US = 253402300800000000
@@ -252,7 +253,12 @@ def _combined(left: pa.DictionaryArray, right: pa.DictionaryArray) -> pa.Diction
 
 def _check_unescaped(name: str, value: str) -> None:
     if ":" in value:
-        raise _unreadable(name, value, "contains a ':', so Hudi could no longer read the table")
+        raise _unreadable(
+            name,
+            value,
+            "contains a ':', so Hudi could no longer read the table",
+            is_time=bool(_TIME.match(value)),
+        )
     if _LOOKS_ESCAPED.search(value):
         raise _unreadable(
             name, value, "looks percent-encoded, so readers would decode it to a different string"
@@ -263,8 +269,12 @@ def _check_unescaped(name: str, value: str) -> None:
         raise _unreadable(name, value, "leads to another folder")
 
 
-def _unreadable(name: str, value: str, why: str) -> InvalidDataError:
-    return InvalidDataError(
-        f"Partition column {name!r}: the value {value!r} {why}.",
-        hint="Create the table with hoodie.datasource.write.partitionpath.urlencode=true, or change the value.",
-    )
+def _unreadable(name: str, value: str, why: str, *, is_time: bool = False) -> InvalidDataError:
+    hint = "Create the table with hoodie.datasource.write.partitionpath.urlencode=true, or change the value."
+    if is_time:
+        hint = (
+            f"The values look like times. Partition the table by a unit of time, as in --partition-by={name}:day, and "
+            f"convert the column in the source query (--source-sql): CAST({name} AS TIMESTAMP) AS {name}. To get one "
+            "partition for each value, set hoodie.datasource.write.partitionpath.urlencode=true."
+        )
+    return InvalidDataError(f"Partition column {name!r}: the value {value!r} {why}.", hint=hint)

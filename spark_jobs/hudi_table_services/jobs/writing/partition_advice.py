@@ -1,7 +1,8 @@
-"""Warn about the partitions of a table: one folder for almost every row, or two rows of one record."""
+"""Warn about partitions: one folder for almost every row, two rows of one record, or rows without a partition value."""
 
 from hudi_table_services.execution.writing.stage_input import StagedInput
 from hudi_table_services.jobs.writing.write_settings import WriteSettings
+from hudi_table_services.model.key_generator import DEFAULT_PARTITION
 from hudi_table_services.model.schema import TIMESTAMP, TIMESTAMP_NTZ
 from hudi_table_services.model.table_version import TableType
 from hudi_table_services.model.write_stat import WriteOperation
@@ -36,10 +37,26 @@ def partition_warnings(
         staged: all rows of the write.
     """
     changing = _changing_partitions(options, settings, table.config.table_type)
+    empty = _without_value(settings, staged)
     if table.exists:
         is_confirmed = INDEX_TYPE.key in options.hoodie_options
-        return changing if options.operation is WriteOperation.UPSERT and not is_confirmed else ()
-    return (*changing, *_too_many_partitions(settings, staged))
+        return (
+            (*empty, *changing) if options.operation is WriteOperation.UPSERT and not is_confirmed else empty
+        )
+    return (*empty, *changing, *_too_many_partitions(settings, staged))
+
+
+def _without_value(settings: WriteSettings, staged: StagedInput) -> tuple[str, ...]:
+    """Return a sentence if rows have null or an empty text in a partition column."""
+    path = next((each for each in staged.partition_paths if DEFAULT_PARTITION in each), None)
+    if path is None:
+        return ()
+    fields = settings.key_generator.partition_fields
+    columns = " or ".join(repr(field.name) for field in fields)
+    return (
+        f"Some rows have no value of the partition column {columns}. They are in the partition {path!r}. If the table "
+        "has rows with the same keys in other partitions, these rows remain.",
+    )
 
 
 def _changing_partitions(

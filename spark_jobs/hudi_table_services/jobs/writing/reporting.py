@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _MIB = 1 << 20
 _LOGGED_PARTITIONS = 50
+_REPEATED_SHARE = 10
+"""A warning says so if at least one in this many rows of a new table has the record key of another row."""
 
 
 class Report:
@@ -155,6 +157,8 @@ class Report:
                 f"({counted(rows.older_than_stored, 'row')})."
                 f"{note_on_texts(settings.combine_fields, settings.writer_schema)}"
             )
+        if not placed.snapshot.timeline.completed_writes:
+            self.warn(*_warn_of_repeated_keys(rows, settings))
         option = filling_option(self._options.hoodie_options)
         self.warn(*warn_of_replaced_values(settings.filled, rows.updated, option))
         result = replace(
@@ -254,6 +258,21 @@ def _unmatched(patterns: Iterable[str], partitions: Sequence[str]) -> Iterator[s
 def application_id(spark: "SparkSession") -> str | None:
     """Id of the Spark application. None under Spark Connect, which does not provide the id."""
     return spark.conf.get("spark.app.id", None)
+
+
+def _warn_of_repeated_keys(rows: RowCounts, settings: WriteSettings) -> tuple[str, ...]:
+    """Return a sentence if a new table lacks many rows of the source, because other rows have the same record keys.
+
+    With an ordering field, the user knows that rows can have the same key.
+    """
+    if settings.combine_fields or rows.superseded * _REPEATED_SHARE < max(rows.read, 1):
+        return ()
+    keys = ", ".join(settings.key_generator.record_key_fields)
+    return (
+        f"{rows.superseded:,} of {rows.read:,} rows are not in the table, because another row of the source has the "
+        f"same record key ({keys}). If each row is a record, choose a record key whose values are unique, and load the "
+        "rows into a new table.",
+    )
 
 
 def _sum(stats: Iterable[FileStats]) -> FileStats:

@@ -115,16 +115,17 @@ def text_column_warnings(
     source = request.source
     cure = "load the rows"
     if not request.dry_run:
-        cure = f"delete the folder of the table, {request.base_path}, and load the rows again"
+        cure = f"delete the folder of the table, {request.base_path}, if it exists, and load the rows again"
     if source is not None and source.format.lower() == "csv" and not infers_types(source):
         names = [
             field.name for field in batch.fields if field.name in ordering_fields and field.type == STRING
         ]
         first = first_texts(frame, names)
         values = {name: [row[position] for row in first] for position, name in enumerate(names)}
-        return warn_of_ordering_texts(
+        ordering = warn_of_ordering_texts(
             names, values, batch.names, base_path=request.base_path, rows=rows_of(source)
         )
+        return ordering or _all_columns_are_texts(source, batch, cure)
     if source is None or source.sql is not None:
         return ()
     if source.format.lower() == "json":
@@ -138,6 +139,17 @@ def text_column_warnings(
         f"{each.null_option}, or with try_cast in the source query."
         for each in count_unread_texts(frame, texts)
         if 0 < each.unread_count < each.value_count / 2
+    )
+
+
+def _all_columns_are_texts(source: SourceSpec, batch: StructType, cure: str) -> tuple[str, ...]:
+    """Return a warning if all columns of a new table are strings, and the request does not say so."""
+    is_chosen = source.sql is not None or any(name.lower() == "inferschema" for name in source.options)
+    if is_chosen or any(field.type != STRING for field in batch.fields):
+        return ()
+    return (
+        "All columns of the new table are strings, because the source option inferSchema is not set. To get numbers "
+        f"and times, {cure} with --source-option inferSchema=true. If you want strings, set inferSchema=false.",
     )
 
 

@@ -23,7 +23,11 @@ from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
 from hudi_table_services.options.keys.writing import ORDERING_FIELDS
 from hudi_table_services.options.writing_values import WriteOptions
-from hudi_table_services.planning.table.added_columns import fields_not_in, warn_of_added_columns
+from hudi_table_services.planning.table.added_columns import (
+    fields_not_in,
+    warn_of_added_columns,
+    warn_of_narrow_decimals,
+)
 from hudi_table_services.planning.table.missing_columns import filling_option
 from hudi_table_services.planning.table.ordering_texts import explain_text_ordering, warn_of_numbers_as_text
 from hudi_table_services.planning.table.schema_evolution import (
@@ -59,7 +63,7 @@ class WriteSettings:
         base_files: options of the written files; `parquet` and `bloom` derive from them.
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
-        unreadable: a sentence about columns of a new table that some readers cannot read.
+        new_table_warnings: a sentence about columns of a new table that some readers cannot read.
         filled: columns of the table, and members of its structs, that the rows lack, with their paths. The write stores
             null in them.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
@@ -77,7 +81,7 @@ class WriteSettings:
     zoned: ZonedColumns
     uses_session_zone: bool
     schema_warnings: tuple[str, ...] = ()
-    unreadable: tuple[str, ...] = ()
+    new_table_warnings: tuple[str, ...] = ()
     filled: tuple[tuple[str, Field], ...] = ()
 
     @property
@@ -102,10 +106,10 @@ class WriteSettings:
             keys = _key_columns(self.key_generator)
             paths, verb = tuple(path for path in paths if path.split(".")[0] in keys), "read"
         if not paths or self.zoned.is_chosen:
-            return (*self.schema_warnings, *self.unreadable)
+            return (*self.schema_warnings, *self.new_table_warnings)
         return (
             *self.schema_warnings,
-            *self.unreadable,
+            *self.new_table_warnings,
             f"Timestamps without time zone are {verb} as times in UTC: {', '.join(paths)}. To choose, set "
             "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
         )
@@ -171,7 +175,7 @@ def derive_settings(
         schema_warnings=_schema_warnings(
             table, batch, writer_schema, source, () if deletes else combine_fields
         ),
-        unreadable=_unreadable(options, config, writer_schema),
+        new_table_warnings=_new_table_warnings(options, config, writer_schema, source),
         filled=_filled(options, table, batch),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
@@ -245,13 +249,19 @@ def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, 
     )
 
 
-def _unreadable(
-    options: WriteOptions, config: TableConfig | None, writer_schema: StructType
+def _new_table_warnings(
+    options: WriteOptions, config: TableConfig | None, writer_schema: StructType, source: SourceSpec | None
 ) -> tuple[str, ...]:
-    """Warn only if the write creates the table, and if the request does not choose how to store the timestamps."""
-    if config is not None or options.timestamps_without_zone is not None:
+    """Return warnings about the columns of a new table that some readers or later writes cannot use.
+
+    A request that chooses how to store timestamps gets no warning about them.
+    """
+    if config is not None:
         return ()
-    return warn_of_columns_without_zone(writer_schema)
+    narrow = warn_of_narrow_decimals(writer_schema, options.new_table_version, source)
+    if options.timestamps_without_zone is not None:
+        return narrow
+    return (*warn_of_columns_without_zone(writer_schema), *narrow)
 
 
 def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:

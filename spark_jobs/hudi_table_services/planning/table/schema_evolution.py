@@ -135,6 +135,12 @@ def _advice_on_missing(missing: Sequence[str], new: Sequence[str]) -> str:
         if close:
             found = by_lower_case.pop(close[0])
             questions.append(f"Did you mean {found!r}? If so, write {found} AS {name} in the source query. ")
+    if not questions and by_lower_case:
+        new_name = next(iter(by_lower_case.values()))
+        questions.append(
+            f"The table has no column {new_name!r}, which the rows have. If this is the new name of {missing[0]!r}, "
+            f"write {new_name} AS {missing[0]} in the source query. "
+        )
     indexes = [name for name in missing if is_pandas_index(name)]
     cause = ""
     if indexes:
@@ -247,7 +253,14 @@ class _Merger:
             )
         casts = {path: sql_name(table).upper()}
         query = cast_query(self.source_names, casts, function=function, rows=self.rows)
-        return f"Cast the column in the source query, source_sql (--source-sql), as in: {query}.{note}"
+        cast = f"ast the column in the source query, source_sql (--source-sql), as in: {query}."
+        if isinstance(table, DecimalType) and isinstance(incoming, DecimalType):
+            later = f", or with {TABLE_VERSION}=9, so that decimals can become wider"
+            return (
+                f"If all values of the rows fit into {table}, c{cast} Otherwise load all rows into a new table, with a "
+                f"wider decimal in the source query{later if self.version < TableVersion.V8 else ''}."
+            )
+        return f"C{cast}{note}"
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:

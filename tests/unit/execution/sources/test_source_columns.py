@@ -191,3 +191,44 @@ def test_texts_that_spark_accepts_are_not_refused(tmp_path: Path, text: str, opt
 def test_the_columns_of_json_lines_stay_unknown(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text('{"id": 1}\n{"id": 2, "name": "a"}\n')
     assert columns(tmp_path / "a.json", "json") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "options"),
+    [
+        ('id,name\n1,"two\nlines"\n2,b\n', {}),
+        ('id,name\n1,"three\nlines, ""quoted""\nend"\n', {"header": "true"}),
+        ("id;name\n1;'two\nlines'\n", {"sep": ";", "quote": "'"}),
+    ],
+)
+def test_a_value_with_a_line_break_is_refused_because_spark_reads_each_line_as_a_row(
+    tmp_path: Path, text: str, options: Mapping[str, str]
+) -> None:
+    with pytest.raises(InvalidRequestError, match="value in quotes with a line break") as refused:
+        csv_names(tmp_path, text, **options)
+    assert "multiLine=true" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'id,name\n1,"a"\n2,"b,c"\n',
+        'id,size\n1,5" pipe\n2,6" pipe\n',
+        'id,name\n1,"never closed\n2,b\n',
+        'id,name\n1,"an \\" escaped quote"\n2,"another \\" one"\n',
+    ],
+)
+def test_quotes_without_a_line_break_are_accepted(tmp_path: Path, text: str) -> None:
+    assert csv_names(tmp_path, text) == ("_c0", "_c1")
+
+
+@pytest.mark.parametrize("name", ["csv", "json"])
+def test_a_text_file_in_another_encoding_than_utf_8_is_refused_unless_the_request_names_the_encoding(
+    tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / f"rows.{name}"
+    path.write_bytes('{"id": 1, "name": "Zoë"}\n'.encode("latin-1"))
+    with pytest.raises(InvalidRequestError, match="not encoded in UTF-8") as refused:
+        columns(path, name)
+    assert "encoding=ISO-8859-1" in refused.value.hint
+    assert columns(path, name, {"encoding": "ISO-8859-1"}) is None

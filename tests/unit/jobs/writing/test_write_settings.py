@@ -59,10 +59,8 @@ def test_there_is_no_warning_if_the_column_keeps_its_type(tmp_path: Path, incomi
 
 
 def test_the_warnings_of_a_write_name_the_columns_that_it_adds(tmp_path: Path) -> None:
-    added = Field("__index_level_0__", LONG)
-    index, permanent = settings_for(tmp_path, LONG, added).warnings
-    assert "to_parquet(path, index=False)" in index
-    assert "'__index_level_0__' (long)" in permanent
+    (permanent,) = settings_for(tmp_path, LONG, Field("weight", LONG)).warnings
+    assert "'weight' (long)" in permanent
 
 
 NEW = {"hoodie.table.type": "MERGE_ON_READ"}

@@ -4,8 +4,9 @@ import pytest
 
 from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidRequestError
-from hudi_table_services.model.schema import LONG, STRING, DataType, Field, StructType
-from hudi_table_services.planning.table.added_columns import warn_of_added_columns
+from hudi_table_services.model.schema import LONG, STRING, DataType, DecimalType, Field, StructType
+from hudi_table_services.model.table_version import TableVersion
+from hudi_table_services.planning.table.added_columns import warn_of_added_columns, warn_of_narrow_decimals
 from hudi_table_services.planning.table.schema_evolution import evolve_schema
 
 CSV = SourceSpec(path="/landing/a.csv", format="csv", options={"header": "true"})
@@ -15,23 +16,51 @@ def columns(*names: str, type_of_all: DataType = LONG) -> StructType:
     return StructType(tuple(Field(name, type_of_all) for name in names))
 
 
+@pytest.mark.parametrize("source", [None, SourceSpec(path="/a.parquet")])
+@pytest.mark.parametrize("table", [None, columns("id")])
+def test_a_write_that_adds_the_index_of_a_pandas_frame_is_refused_with_a_query(
+    table: StructType | None, source: SourceSpec | None
+) -> None:
+    with pytest.raises(InvalidRequestError, match="'__index_level_1__', which is the index") as refused:
+        warn_of_added_columns(table, columns("id", "__index_level_1__"), source)
+    assert "to_parquet(path, index=False)" in refused.value.hint
+    assert "SELECT id FROM source. " in refused.value.hint
+
+
+def test_a_column_without_a_name_in_a_csv_file_causes_a_warning_in_the_first_write_and_when_it_is_added() -> (
+    None
+):
+    first = warn_of_added_columns(None, columns("id", "_c0"), CSV)
+    later = warn_of_added_columns(columns("id"), columns("id", "_c0"), CSV)
+    assert len(first) == 1
+    assert "_c0" in first[0]
+    assert "to_csv(path, index=False)" in first[0]
+    assert later[:1] == first
+
+
+PARQUET = SourceSpec(path="/landing/a.parquet")
+PRICES = StructType((Field("id", LONG), Field("price", DecimalType(4, 2)), Field("sum", DecimalType(12, 2))))
+
+
+def test_a_narrow_decimal_of_a_new_table_of_version_6_causes_a_warning_with_a_query() -> None:
+    (warning,) = warn_of_narrow_decimals(PRICES, TableVersion.V6, PARQUET)
+    assert "'price' (decimal(4,2))" in warning
+    assert warning.endswith("SELECT id, CAST(price AS DECIMAL(18,2)) AS price, sum FROM source")
+
+
 @pytest.mark.parametrize(
-    ("name", "source", "cure"),
+    ("version", "source"),
     [
-        ("__index_level_0__", None, "to_parquet(path, index=False)"),
-        ("__index_level_1__", SourceSpec(path="/a.parquet"), "to_parquet(path, index=False)"),
-        ("_c0", CSV, "to_csv(path, index=False)"),
+        (TableVersion.V9, PARQUET),
+        (TableVersion.V6, None),
+        (TableVersion.V6, SourceSpec(path="/landing/a.parquet", sql="SELECT * FROM source")),
+        (TableVersion.V6, CSV),
     ],
 )
-def test_the_index_of_a_pandas_frame_causes_a_warning_in_the_first_write_and_when_it_is_added(
-    name: str, source: SourceSpec | None, cure: str
+def test_a_decimal_that_can_become_wider_or_that_the_user_chose_causes_no_warning(
+    version: TableVersion, source: SourceSpec | None
 ) -> None:
-    first = warn_of_added_columns(None, columns("id", name), source)
-    later = warn_of_added_columns(columns("id"), columns("id", name), source)
-    assert len(first) == 1
-    assert name in first[0]
-    assert cure in first[0]
-    assert later[:1] == first
+    assert warn_of_narrow_decimals(PRICES, version, source) == ()
 
 
 def test_the_generated_names_of_csv_files_without_header_cause_no_warning() -> None:
@@ -73,6 +102,11 @@ def test_the_error_about_missing_columns_proposes_new_columns_with_similar_names
     error = refusal(columns("id", "created_at", "city"), columns("id", "created", "tax"))
     assert "Did you mean 'created'? If so, write created AS created_at in the source query." in error.hint
     assert "tax" not in error.hint
+
+
+def test_the_error_about_a_missing_column_asks_whether_a_new_column_is_its_new_name() -> None:
+    error = refusal(columns("id", "note"), columns("id", "text"))
+    assert "If this is the new name of 'note', write text AS note in the source query." in error.hint
 
 
 def test_the_error_about_a_missing_pandas_index_says_where_the_column_comes_from() -> None:
