@@ -45,6 +45,9 @@ STUCK, HEALTHY = (PAYMENTS.name, CUSTOMERS.name) if PICTURES else ("stuck", "sec
 UNBORN = "refunds"
 """The table of a writer that always fails."""
 
+LANDING = "landing"
+"""The folder of tasks that name a wrong path: the folder contains a file, but no table."""
+
 SIZED = "sized"
 """A configured table that does not exist before a test creates it."""
 
@@ -69,6 +72,7 @@ import sys
 from datetime import datetime, timezone
 from airflow.sdk import DAG, task
 from airflow_hudi_provider.assets import HudiAsset
+from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.recovery import SavepointOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
@@ -94,6 +98,9 @@ with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
     ) >> HudiTableHealthOperator(
         task_id="unconnected", base_path="orders", hudi_conn_id="nope", trigger_rule="all_done"
     )
+with DAG("astray", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as astray:
+    HudiTableHealthOperator(task_id="check", base_path={landing!r})
+    CleanOperator(task_id="clean", base_path={landing!r})
 with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as reused:
     @task
     def commit_for_load(run_id=None):
@@ -111,7 +118,8 @@ with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
 if __name__ == "__main__":
     for dag in (shown, hidden, reused):
         assert dag.test().state == "success", dag
-    assert broken.test().state == "failed"
+    for dag in (broken, astray):
+        assert dag.test().state == "failed"
 """
 
 
@@ -209,8 +217,16 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
     """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
     imports, nowhere = [str(Path(__file__).parents[2])], str(table.parent / "nowhere")
+    landing = table.parent / LANDING
+    landing.mkdir()
+    (landing / "orders.csv").write_text("id\n1\n")
     text = _DAGS.format(
-        path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports, nowhere=nowhere
+        path=str(table),
+        name=table.name,
+        elsewhere=str(elsewhere),
+        imports=imports,
+        nowhere=nowhere,
+        landing=str(landing),
     )
     _run_program(stack, dags_folder / "health_dags.py", text)
 

@@ -18,7 +18,7 @@ def get_view(server: Server, name: str, view: str, query: str = ""):
 def test_the_list_has_the_tables_of_assets_and_of_the_configuration(server: Server) -> None:
     names = [table["name"] for table in server.request("/hudi/api/tables", "admin")[1]]
     assert names == [
-        *(NASTY, "aged", "indexed", "logged", "missing"),
+        *(NASTY, "aged", "indexed", "landing", "logged", "missing"),
         *("orders", "refunds", "secret", "sized", "stuck"),
     ]
 
@@ -152,6 +152,19 @@ def test_a_table_that_does_not_exist_yet_is_no_error(server: Server) -> None:
     for view in ("overview", "summary"):
         status, body, _ = get_view(server, NASTY, view)
         assert (status, body["exists"], body["last_failure"], body["writers"]) == (200, False, None, [])
+
+
+@pytest.mark.parametrize("view", ["overview", "summary"])
+def test_an_unreadable_table_is_reported_with_its_users_and_failed_runs(server: Server, view: str) -> None:
+    status, body, _ = get_view(server, "landing", view)
+    assert (status, body["kind"]) == (404, "TableNotFoundError")
+    assert "the folder contains 'orders.csv'" in body["detail"]
+    assert body["hint"].startswith("Check the base path: it is the folder that contains .hoodie.")
+    assert (body["name"], body["base_path"]) == ("landing", f"{server.folder}/landing")
+    users = [(each["dag_id"], each["task_id"]) for each in (*body["writers"], *body["others"])]
+    failed = [(each["dag_id"], each["task_id"]) for each in (body["last_failure"], *body["earlier_failures"])]
+    assert sorted(users) == sorted(failed) == [("astray", "check"), ("astray", "clean")]
+    assert body["last_failure"]["ended_ms"] >= body["earlier_failures"][0]["ended_ms"]
 
 
 @pytest.mark.parametrize("view", ["overview", "summary"])
