@@ -170,6 +170,21 @@ def test_each_bar_of_a_short_history_has_a_label(listed: "Page") -> None:
     assert listed.evaluate(script, [day, day + 60, 5 * day]) == [True, False, True]
 
 
+def test_labels_of_different_times_on_the_axis_of_instants_differ(listed: "Page") -> None:
+    """The browser chooses the distance of the labels: 30 seconds for a single instant, less after a zoom."""
+    script = """async ([length, step]) => {
+        const { timelineOptions } = await import('/hudi/static/js/charts.js');
+        const instant = { requested_ms: 0, action: 'commit', state: 'completed', instant: '1' };
+        const { formatter } = timelineOptions([instant], length).xAxis.axisLabel;
+        return [...Array(8).keys()].map((number) => formatter(number * step));
+    }"""
+    minute, hour = 60_000, 3_600_000
+    for length, step in ((0, minute // 2), (0, 20), (36 * hour, 6 * hour), (100 * hour, minute // 4)):
+        labels = listed.evaluate(script, [length, step])
+        assert len(set(labels)) == 8, labels
+    assert listed.evaluate(script, [hour, 10 * minute])[:2] == ["00:00", "00:10"]
+
+
 def test_numbers_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:
     for function, texts in (("duration", DURATIONS), ("bytes", SIZES)):
         script = f"async (all) => all.map((await import({FORMAT!r})).{function})"

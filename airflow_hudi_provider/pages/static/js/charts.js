@@ -1,6 +1,6 @@
 // Charts of a table. Colours come from the style sheet, because each theme has its own colours.
 import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
-import { bytes, clock, clockWithSeconds, counted, day, moment, number, zoneName } from "./format.js";
+import { bytes, clock, clockWithSeconds, counted, day, exactClock, moment, number, zoneName } from "./format.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -79,7 +79,8 @@ export function timelineOptions(instants, now) {
       })),
     itemStyle: { color: colour(COLOURS[LANES.indexOf(lane)]) },
   }));
-  const label = (ms) => (last - first > 2 * DAY_MS ? dayOrClock(ms) : clock(ms));
+  // On an axis of a day or more, a time of day is no unique label.
+  const label = (ms) => (last - first + 2 * margin < DAY_MS ? exactClock(ms) : dayOrClock(ms));
   return {
     grid: { left: 90, right: 24, top: 16, bottom: 84 },
     xAxis: axis({
@@ -103,7 +104,7 @@ export function timelineOptions(instants, now) {
 }
 
 const DAY_MS = 86_400_000;
-const dayOrClock = (ms) => (clock(ms) === "00:00" ? day(ms) : `${day(ms)} ${clock(ms)}`);
+const dayOrClock = (ms) => (exactClock(ms) === "00:00" ? day(ms) : `${day(ms)} ${exactClock(ms)}`);
 
 function instantText(each) {
   const lines = [
