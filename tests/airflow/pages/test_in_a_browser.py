@@ -233,7 +233,7 @@ def test_the_page_of_an_unreadable_table_shows_its_path_state_users_and_failed_r
 ) -> None:
     page.goto(f"{server.url}/hudi/?table={server.table_id(LANDING)}")
     page.locator("h1", has_text=LANDING).wait_for()
-    assert page.title() == "landing – Hudi table"
+    assert page.title().startswith("landing ")
     assert page.locator("h1 .badge").inner_text() == "unreadable"
     assert page.locator("header .path").inner_text() == f"{server.folder}/{LANDING}"
     assert page.locator(".notice[role=alert]").get_by_text("Check the base path").is_visible()
@@ -272,7 +272,9 @@ def test_the_page_of_a_reused_request_shows_no_file_sizes(page: "Page", server: 
     load.get_by_text("an earlier attempt of this request completed it").wait_for()
     assert load.get_by_text("earlier attempt").count() == 1
     assert load.locator("dt").all_inner_texts() == ["Instant", "Partitions"]
-    page.set_viewport_size({"width": 360, "height": 800})
+    for width in (1280, 700, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert load.locator("dd").first.evaluate("e => e.scrollWidth <= e.clientWidth"), width
     lines = load.locator("dd").first.evaluate("e => e.firstElementChild.getClientRects().length")
     assert lines == 1
 

@@ -87,7 +87,7 @@ function Task({ task }) {
       <dl class="figures">
         ${figures(task).map(
           ([name, value]) => html`
-            <div>
+            <div class=${name.startsWith("Instant") ? "wide" : ""}>
               <dt>${name}</dt>
               <dd>${value}</dd>
             </div>
