@@ -138,7 +138,13 @@ export function sizesOptions({ sizes: points, size_classes: classes }) {
   }
   return {
     grid: { left: 60, right: 24, top: 48, bottom: 52 },
-    legend: { top: 4, textStyle: { color: colour("text") }, type: "scroll" },
+    // A legend wraps its items, so a narrow chart needs more room above the bars.
+    legend: { type: "plain", top: 4, textStyle: { color: colour("text") }, itemWidth: 14 },
+    media: [
+      { query: { maxWidth: 800 }, option: { grid: { top: 76 } } },
+      { query: { maxWidth: 420 }, option: { grid: { top: 100 } } },
+      { option: { grid: { top: 48 } } },
+    ],
     xAxis: axis({
       type: "category",
       name: `writes, by time in ${zoneName(points[points.length - 1].at_ms)}`,

@@ -89,7 +89,7 @@ function SettingsTab({ path, table, version }) {
   const { recorded_by: recorded } = table.limits;
   return html`
     <${Section} title="File sizes" hint=${recorded ? `Recorded by the write ${recorded}.` : "Hudi's defaults, because no write on the active timeline records its limits."}>
-      <${Table} caption="Limits of file sizes" head=${["Option", "Value"]}>
+      <${Table} caption="Limits of file sizes" head=${["Option", { text: "Value", number: true }]}>
         <tr><td><code>hoodie.parquet.small.file.limit</code></td><td class="number">${table.limits.small_file_limit_bytes}</td></tr>
         <tr><td><code>hoodie.parquet.max.file.size</code></td><td class="number">${table.limits.max_file_size_bytes}</td></tr>
       <//>
@@ -97,7 +97,7 @@ function SettingsTab({ path, table, version }) {
     <${Section} title="Properties of the table" hint="The content of .hoodie/hoodie.properties. Options of writers are not stored in the table.">
       <${Read} state=${settings} what="the properties">
         ${(value) => html`
-          <${Table} caption="Properties of the table" head=${["Property", "Value"]}>
+          <${Table} kind="properties" caption="Properties of the table" head=${["Property", "Value"]}>
             ${Object.entries(value.properties).map(
               ([key, text]) => html`<tr><td><code>${key}</code></td><td><code class="wrapped">${text}</code></td></tr>`,
             )}
