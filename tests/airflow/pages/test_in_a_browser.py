@@ -60,6 +60,8 @@ def test_the_page_of_a_table_shows_where_the_known_history_ends(page: "Page", se
     open_table(page, server, "aged", "timeline")
     assert page.locator("text=The chart includes 10 archived writes").is_visible()
     assert page.locator("text=No older writes are known").is_visible()
+    limits = page.locator("section", has=page.get_by_role("heading", name="Limits of cleaning and archival"))
+    assert "With Hudi's default settings." in limits.inner_text()
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
