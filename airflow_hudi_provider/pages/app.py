@@ -37,6 +37,12 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_PUBLIC = ("errors.html", "hudi.css", "icon.svg", "js/theme.js")
+"""The page about the errors and the files that it loads. They contain only documentation, and need no login.
+
+Logs of tasks link to the page. After a login, a browser would not find the section that the link names.
+"""
+
 # Browsers load content from this server only and run no inline code, so a table's name cannot run as a script.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -58,6 +64,9 @@ def build_app() -> FastAPI:
     app.exception_handler(HudiTableServiceError)(_error_response)
     app.exception_handler(HudiTaskRefusedError)(_error_response)
     app.get("/")(index)
+    for name in _PUBLIC:
+        # The permission of the application covers only routes of `app.get`.
+        app.add_route(f"/static/{name}", _public(name))
     app.get("/static/{name:path}")(static)
     app.get("/api/tables")(tables)
     app.get("/api/tables/{table_id}/{view}", response_model=None)(table)
@@ -78,6 +87,13 @@ def static(name: str) -> FileResponse:
         raise HTTPException(404, "There is no such file.")
     path = _ASSETS[name]
     return FileResponse(path, media_type=MEDIA_TYPES[path.suffix])
+
+
+def _public(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(_: Request) -> Response:
+        return static(name)
+
+    return respond
 
 
 def tables(user: User) -> list[dict[str, Any]]:
