@@ -70,12 +70,14 @@ with create_session() as session:
 _DAGS = """
 import sys
 from datetime import datetime, timezone
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, task
 from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.recovery import SavepointOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.results.task_outcome import SKIPPED_KEY
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
 def health_dag(dag_id):
@@ -101,6 +103,16 @@ with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
 with DAG("astray", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as astray:
     HudiTableHealthOperator(task_id="check", base_path={landing!r})
     CleanOperator(task_id="clean", base_path={landing!r})
+with DAG("idle", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as idle:
+    @task
+    def cluster(ti=None):
+        # What a service pushes that found nothing to do.
+        reason = "a clustering is due after 2 commits; the table has 1"
+        result = {{"outcome": "nothing_to_do", "operation": "clustering", "base_path": {path!r}, "reason": reason}}
+        ti.xcom_push(key=SKIPPED_KEY, value=result)
+        raise AirflowSkipException(reason)
+
+    cluster()
 with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as reused:
     @task
     def commit_for_load(run_id=None):
@@ -116,7 +128,7 @@ with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
         task_id="load", base_path={path!r} + "_reused", source_path="/landing", record_key="id", declare_asset=False
     )
 if __name__ == "__main__":
-    for dag in (shown, hidden, reused):
+    for dag in (shown, hidden, reused, idle):
         assert dag.test().state == "success", dag
     for dag in (broken, astray):
         assert dag.test().state == "failed"

@@ -269,6 +269,19 @@ def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
     assert failure["table_now"] == "The job wrote nothing."
 
 
+def test_a_skipped_task_is_listed_with_the_reason_that_it_stored(server: Server) -> None:
+    run = server.request(f"/hudi/api/dags/idle/runs/{server.run_of('idle')}", "vera")[1]
+    (task,) = run["tasks"]
+    assert (task["task_id"], task["outcome"]) == ("cluster", "nothing_to_do")
+    assert task["reason"] == "a clustering is due after 2 commits; the table has 1"
+    assert task["page_name"] == "orders"
+
+
+def test_the_view_of_a_run_has_the_durations_of_a_service(server: Server) -> None:
+    run = server.request(f"/hudi/api/dags/shown/runs/{server.run_of('shown')}?task_id=health", "vera")[1]
+    assert run["tasks"][0]["timings_s"].keys() == {"read table"}
+
+
 def test_tasks_are_listed_in_the_order_of_their_start(server: Server) -> None:
     run = server.request(f"/hudi/api/dags/broken/runs/{server.run_of('broken')}", "vera")[1]
     order = [task["task_id"] for task in run["tasks"]]
