@@ -146,8 +146,9 @@ def table(
 def _tasks_of(table_id: str, may_see_tasks: Callable[[str], bool], *, fresh: bool) -> dict[str, Any]:
     """Return the tasks and DAGs of a table, and the last failed run of each task without a later success."""
     users = users_of_tables().get(table_id, TableUsers())
-    last, *earlier = last_failures(table_id, users, may_see_tasks, fresh=fresh) or [None]
-    return {**users.shown(may_see_tasks), "last_failure": last, "earlier_failures": earlier}
+    failures = last_failures(table_id, users, may_see_tasks, fresh=fresh)
+    last = failures[0] if failures else None
+    return {**users.shown(may_see_tasks), "last_failure": last, "earlier_failures": failures[1:]}
 
 
 def _may_see_tasks(user: User) -> Callable[[str], bool]:
