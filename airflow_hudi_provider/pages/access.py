@@ -17,7 +17,7 @@ from fastapi import Depends
 from airflow_hudi_provider.tables.registry import RegisteredTable
 
 MAY_SEE_PLUGINS = Depends(requires_access_view(AccessView.PLUGINS))
-"""Guard for all routes, including static files: users must be logged in and must have access to plugin pages."""
+"""Guard for all routes except those of the page about errors: users must be logged in and may see plugin pages."""
 
 MAY_SEE_XCOMS = Depends(requires_access_dag("GET", DagAccessEntity.XCOM))
 """Guard for routes that show return values of tasks. The guard reads ``dag_id`` from the URL's path."""

@@ -3,7 +3,7 @@
 Routes only read, and every route checks permissions.
 """
 
-from collections.abc import Awaitable, Callable, Container
+from collections.abc import Awaitable, Callable, Container, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,7 @@ from airflow_hudi_provider.pages.access import (
     may_see_runs,
 )
 from airflow_hudi_provider.pages.content_views import Wanted
-from airflow_hudi_provider.pages.last_failures import last_failure
+from airflow_hudi_provider.pages.last_failures import last_failures
 from airflow_hudi_provider.pages.registered_tables import registered_tables
 from airflow_hudi_provider.pages.run_views import run_view
 from airflow_hudi_provider.pages.source_views import without_hidden_sources
@@ -37,6 +37,12 @@ MEDIA_TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
 }
+_PUBLIC = ("errors.html", "hudi.css", "icon.svg", "js/theme.js")
+"""The page about the errors and the files that it loads. They contain only documentation, and need no login.
+
+Logs of tasks link to the page. After a login, a browser would not find the section that the link names.
+"""
+
 # Browsers load content from this server only and run no inline code, so a table's name cannot run as a script.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -56,11 +62,14 @@ def build_app() -> FastAPI:
     )
     app.middleware("http")(_with_headers)
     app.exception_handler(HudiTableServiceError)(_error_response)
-    app.exception_handler(HudiTaskRefusedError)(_refusal_response)
+    app.exception_handler(HudiTaskRefusedError)(_error_response)
     app.get("/")(index)
+    for name in _PUBLIC:
+        # The permission of the application covers only routes of `app.get`.
+        app.add_route(f"/static/{name}", _public(name))
     app.get("/static/{name:path}")(static)
     app.get("/api/tables")(tables)
-    app.get("/api/tables/{table_id}/{view}")(table)
+    app.get("/api/tables/{table_id}/{view}", response_model=None)(table)
     app.get("/api/dags/{dag_id}/runs/{run_id:path}", dependencies=[MAY_SEE_XCOMS, MAY_SEE_TASK_INSTANCES])(
         run
     )
@@ -80,6 +89,13 @@ def static(name: str) -> FileResponse:
     return FileResponse(path, media_type=MEDIA_TYPES[path.suffix])
 
 
+def _public(name: str) -> Callable[[Request], Awaitable[Response]]:
+    async def respond(_: Request) -> Response:
+        return static(name)
+
+    return respond
+
+
 def tables(user: User) -> list[dict[str, Any]]:
     """Return the tables that the user may see, sorted by name, with the DAGs that write them."""
     users, may_see_tasks = users_of_tables(), _may_see_tasks(user)
@@ -96,32 +112,43 @@ def tables(user: User) -> list[dict[str, Any]]:
     ]
 
 
-def table(table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depends()]) -> dict[str, Any]:
-    """Return a view of one table. If the user may not see the table, respond as if the table did not exist."""
+def table(
+    table_id: str, view: str, user: User, wanted: Annotated[Wanted, Depends()]
+) -> dict[str, Any] | JSONResponse:
+    """Return a view of one table. If the user may not see the table, respond as if the table did not exist.
+
+    If the table cannot be read, the response is the error, with what Airflow knows about the table.
+    """
     if view not in VIEWS:
         raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(VIEWS)}.")
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
     if found is None or not may_see(user, found):
         raise HTTPException(404, "There is no such table.")
-    shown = {
-        **VIEWS[view](found, wanted),
-        "name": found.name,
-        "base_path": found.base_path,
-        "asset_id": found.asset_id,
-    }
     may_see_tasks = _may_see_tasks(user)
-    if view in ("overview", "summary"):
-        users = users_of_tables().get(table_id, TableUsers())
-        failure = last_failure(table_id, users, may_see_tasks, fresh=wanted.fresh)
-        shown |= {**users.shown(may_see_tasks), "last_failure": failure}
-        if shown.get("last_commit"):
-            shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
+    known: dict[str, Any] = {"name": found.name, "base_path": found.base_path, "asset_id": found.asset_id}
+    is_overview = view in ("overview", "summary")
+    if is_overview:
+        known |= _tasks_of(table_id, may_see_tasks, fresh=wanted.fresh)
+    try:
+        shown = {**VIEWS[view](found, wanted), **known}
+    except (HudiTableServiceError, HudiTaskRefusedError) as error:
+        return _unreadable(error, known)
+    if is_overview and shown.get("last_commit"):
+        shown["last_commit"] = _without_hidden_run(shown["last_commit"], may_see_tasks)
     if "sources" in shown:
         visible = {each.table_id for each in registered_tables() if may_see(user, each)}
         shown["sources"] = without_hidden_sources(shown["sources"], visible)
     if "instants" in shown:
         shown["instants"] = [_without_hidden_run(each, may_see_tasks) for each in shown["instants"]]
     return shown
+
+
+def _tasks_of(table_id: str, may_see_tasks: Callable[[str], bool], *, fresh: bool) -> dict[str, Any]:
+    """Return the tasks and DAGs of a table, and the last failed run of each task without a later success."""
+    users = users_of_tables().get(table_id, TableUsers())
+    failures = last_failures(table_id, users, may_see_tasks, fresh=fresh)
+    last = failures[0] if failures else None
+    return {**users.shown(may_see_tasks), "last_failure": last, "earlier_failures": failures[1:]}
 
 
 def _may_see_tasks(user: User) -> Callable[[str], bool]:
@@ -165,10 +192,16 @@ async def _with_headers(request: Request, call_next: Callable[[Request], Awaitab
 
 
 async def _error_response(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, HudiTableServiceError)  # noqa: S101 - registered for this class only
-    status = 404 if isinstance(error, TableNotFoundError) else 502 if isinstance(error, StorageError) else 422
-    return JSONResponse({"kind": error.kind, "detail": error.message, "hint": error.hint}, status)
+    return _unreadable(error, {})
 
 
-async def _refusal_response(request: Request, error: Exception) -> JSONResponse:
-    return JSONResponse({"kind": type(error).__name__, "detail": str(error), "hint": ""}, 422)
+def _unreadable(error: Exception, known: Mapping[str, Any]) -> JSONResponse:
+    """Return an error of this package with the facts that are known without a read of the table."""
+    if isinstance(error, HudiTableServiceError):
+        status = (
+            404 if isinstance(error, TableNotFoundError) else 502 if isinstance(error, StorageError) else 422
+        )
+        answer = {"kind": error.kind, "detail": error.message, "hint": error.hint}
+    else:
+        status, answer = 422, {"kind": type(error).__name__, "detail": str(error), "hint": ""}
+    return JSONResponse({**answer, **known}, status)

@@ -1,4 +1,4 @@
-"""Find the last failed run of the tasks that write or use a table."""
+"""Find the last failed run of each task that writes or uses a table."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -30,8 +30,8 @@ Failure = dict[str, Any]
 _linked: RecentValues[dict[str, list[Failure]]] = RecentValues(1)
 
 
-def last_failure(table_id: str, users: TableUsers, may_see: MaySee, *, fresh: bool = False) -> Failure | None:
-    """Return the newest failed task instance of a table, or None.
+def last_failures(table_id: str, users: TableUsers, may_see: MaySee, *, fresh: bool = False) -> list[Failure]:
+    """Return the newest failed instance of each task of a table, newest first.
 
     A failed instance does not count after 90 days, or if a later run of the same task has succeeded or has found
     nothing to do. For a mapped task, only later instances with the same table count. An instance belongs to the table
@@ -47,7 +47,10 @@ def last_failure(table_id: str, users: TableUsers, may_see: MaySee, *, fresh: bo
     linked = _linked.get("", _failures_by_link, fresh=fresh).value.get(table_id, [])
     named = _failures_of((*users.writers, *users.others), may_see)
     seen = [each for each in (*named, *linked) if may_see(each["dag_id"])]
-    return max(seen, key=lambda each: each["ended_ms"], default=None)
+    newest: dict[tuple[str, str], Failure] = {}
+    for each in sorted(seen, key=lambda each: each["ended_ms"], reverse=True):
+        newest.setdefault((each["dag_id"], each["task_id"]), each)
+    return list(newest.values())
 
 
 def _failures_of(tasks: Iterable[tuple[str, str]], may_see: MaySee) -> list[Failure]:

@@ -17,12 +17,13 @@ from sqlalchemy import exists, not_, or_, select
 from airflow_hudi_provider import operators, sensors
 from airflow_hudi_provider.links import TABLE_LINK
 from airflow_hudi_provider.results.failure import FAILURE_KEY
+from airflow_hudi_provider.results.task_outcome import SKIPPED_KEY
 
 if TYPE_CHECKING:
     from sqlalchemy import Select
 
 SHOWN_TASKS = 200
-_KEYS = ("return_value", "health")
+_KEYS = ("return_value", "health", SKIPPED_KEY)
 _FAILED = ("failed", "up_for_retry", "upstream_failed")
 _KEY_OF_INSTANCE = ("dag_id", "run_id", "task_id", "map_index")
 _SHOWN = (

@@ -35,7 +35,9 @@ def _if_created(view: Callable[[RegisteredTable, Wanted], View]) -> Callable[[Re
     """Wrap a view: if the table does not exist yet, return ``{"exists": False}`` instead of raising an error."""
 
     def read(table: RegisteredTable, wanted: Wanted) -> View:
-        if hook_of(table).find_table_config() is None:
+        from hudi_table_services.storage.table_store import find_table_to_read
+
+        if find_table_to_read(hook_of(table).storage) is None:
             return {"exists": False}
         return {"exists": True, **view(table, wanted)}
 

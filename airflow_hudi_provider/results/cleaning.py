@@ -23,6 +23,7 @@ def clean_answer(result: JobResult) -> dict[str, Any]:
         "table_name": result.table_name,
         "reason": result.reason,
         "reused": result.reused,
+        "timings_s": dict(result.timings_s),
         "instant": result.instant_time,
         "policy": report.policy,
         "earliest_commit_to_retain": report.earliest_commit_to_retain,

@@ -18,6 +18,7 @@ def config_answer(result: JobResult) -> dict[str, Any]:
         "outcome": result.outcome.value,
         "operation": result.operation,
         "base_path": result.base_path,
+        "timings_s": dict(result.timings_s),
         **answer,
         "findings": answer["findings"][:SHOWN_FINDINGS],
         "finding_count": len(report.findings),

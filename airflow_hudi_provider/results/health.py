@@ -20,6 +20,7 @@ def health_answer(result: JobResult) -> dict[str, Any]:
         "operation": result.operation,
         "base_path": result.base_path,
         "table_name": result.table_name,
+        "timings_s": dict(result.timings_s),
         **answer,
         "pending": answer["pending"][:SHOWN_PENDING],
         "pending_count": len(report.pending),

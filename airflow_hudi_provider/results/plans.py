@@ -20,6 +20,7 @@ def identity_of(result: JobResult, instants: Sequence[str]) -> dict[str, Any]:
         "table_name": result.table_name,
         "reused": result.reused,
         "reason": result.reason,
+        "timings_s": dict(result.timings_s),
         "instant": next(iter(instants), None),
         "instants": list(instants),
     }

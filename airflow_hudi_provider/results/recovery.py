@@ -24,6 +24,7 @@ def recovery_answer(result: JobResult) -> dict[str, Any]:
         "reason": result.reason,
         "reused": result.reused,
         "instant": result.instant_time,
+        "timings_s": dict(result.timings_s),
         "warnings": list(result.warnings),
     }
     if result.is_preview:

@@ -8,6 +8,12 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from hudi_table_services.contract.result import JobError, JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
 
+SKIPPED_KEY = "hudi_skipped"
+"""Key of the XCom with the result of a task that found nothing to do and ends as skipped.
+
+Such a task has no return value. The XCom has the form of the return value.
+"""
+
 _SHOWN_PARTITIONS = 50
 
 

@@ -136,6 +136,25 @@ def find_table_config(storage: Storage) -> TableConfig | None:
     return read_table_config(storage)
 
 
+def find_table_to_read(storage: Storage) -> TableConfig | None:
+    """Properties of the table, for a reader that may run before the first write; None if the base path is empty.
+
+    The errors advise readers. The errors of `find_table_config` advise writers, which may create a table.
+
+    Raises:
+        TableNotFoundError: the base path contains files, but no Hudi table.
+        InvalidRequestError: the base path is a file, or is below a file.
+        CorruptTableError: see `read_table_config`.
+    """
+    if storage.exists(PROPERTIES) or storage.exists(BACKUP):
+        return read_table_config(storage)
+    refuse_file(storage)
+    foreign = _file_of_no_table(storage)
+    if foreign:
+        raise _no_table_beside(storage, foreign)
+    return None
+
+
 def read_table_config(storage: Storage) -> TableConfig:
     """Return the properties of the table. While another writer replaces the main file, read the backup.
 
@@ -172,11 +191,16 @@ def no_table(storage: Storage) -> TableNotFoundError:
     """
     refuse_file(storage)
     foreign = _file_of_no_table(storage)
-    if not foreign:
-        return TableNotFoundError(
-            f"There is no Hudi table at {storage.uri}: no write has completed there.",
-            hint="Run a load first: the load creates the table. If the table exists, correct the base path.",
-        )
+    if foreign:
+        return _no_table_beside(storage, foreign)
+    return TableNotFoundError(
+        f"There is no Hudi table at {storage.uri}: no write has completed there.",
+        hint="Run a load first: the load creates the table. If the table exists, correct the base path.",
+    )
+
+
+def _no_table_beside(storage: Storage, foreign: str) -> TableNotFoundError:
+    """Return the error about a base path that contains the file or folder `foreign`, but no table."""
     return TableNotFoundError(
         f"There is no Hudi table at {storage.uri}: the folder contains {foreign!r}, but {PROPERTIES} does not exist.",
         hint=advice_on_tables_inside(storage)

@@ -45,6 +45,9 @@ STUCK, HEALTHY = (PAYMENTS.name, CUSTOMERS.name) if PICTURES else ("stuck", "sec
 UNBORN = "refunds"
 """The table of a writer that always fails."""
 
+LANDING = "landing"
+"""The folder of tasks that name a wrong path: the folder contains a file, but no table."""
+
 SIZED = "sized"
 """A configured table that does not exist before a test creates it."""
 
@@ -67,11 +70,14 @@ with create_session() as session:
 _DAGS = """
 import sys
 from datetime import datetime, timezone
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, task
 from airflow_hudi_provider.assets import HudiAsset
+from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.operators.recovery import SavepointOperator
 from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.results.task_outcome import SKIPPED_KEY
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
 
 def health_dag(dag_id):
@@ -94,6 +100,19 @@ with DAG("broken", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
     ) >> HudiTableHealthOperator(
         task_id="unconnected", base_path="orders", hudi_conn_id="nope", trigger_rule="all_done"
     )
+with DAG("astray", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as astray:
+    HudiTableHealthOperator(task_id="check", base_path={landing!r})
+    CleanOperator(task_id="clean", base_path={landing!r})
+with DAG("idle", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as idle:
+    @task
+    def cluster(ti=None):
+        # What a service pushes that found nothing to do.
+        reason = "a clustering is due after 2 commits; the table has 1"
+        result = {{"outcome": "nothing_to_do", "operation": "clustering", "base_path": {path!r}, "reason": reason}}
+        ti.xcom_push(key=SKIPPED_KEY, value=result)
+        raise AirflowSkipException(reason)
+
+    cluster()
 with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezone.utc)) as reused:
     @task
     def commit_for_load(run_id=None):
@@ -109,9 +128,10 @@ with DAG("reused", schedule=None, start_date=datetime(2026, 1, 1, tzinfo=timezon
         task_id="load", base_path={path!r} + "_reused", source_path="/landing", record_key="id", declare_asset=False
     )
 if __name__ == "__main__":
-    for dag in (shown, hidden, reused):
+    for dag in (shown, hidden, reused, idle):
         assert dag.test().state == "success", dag
-    assert broken.test().state == "failed"
+    for dag in (broken, astray):
+        assert dag.test().state == "failed"
 """
 
 
@@ -209,8 +229,16 @@ def register(stack: AirflowStack, assets: Mapping[str, str]) -> None:
 def run_dags(stack: AirflowStack, dags_folder: Path, table: Path, elsewhere: Path) -> None:
     """Write DAGs that check the health of both tables, with an asset for ``table``, and run each DAG once."""
     imports, nowhere = [str(Path(__file__).parents[2])], str(table.parent / "nowhere")
+    landing = table.parent / LANDING
+    landing.mkdir()
+    (landing / "orders.csv").write_text("id\n1\n")
     text = _DAGS.format(
-        path=str(table), name=table.name, elsewhere=str(elsewhere), imports=imports, nowhere=nowhere
+        path=str(table),
+        name=table.name,
+        elsewhere=str(elsewhere),
+        imports=imports,
+        nowhere=nowhere,
+        landing=str(landing),
     )
     _run_program(stack, dags_folder / "health_dags.py", text)
 

@@ -1,9 +1,13 @@
 """Access to every route by every role, on a real API server."""
 
+import re
+
 import pytest
 from page_server import Server
 
 USERS = ("vera", "uma", "olga", "admin")
+PUBLIC = ("errors.html", "hudi.css", "icon.svg", "js/theme.js")
+"""The page about errors, to which logs link, and its files. They contain no data of the deployment."""
 
 
 def addresses(server: Server) -> list[str]:
@@ -12,6 +16,7 @@ def addresses(server: Server) -> list[str]:
 
     orders = server.table_id("orders")
     known = {
+        **{f"/static/{name}": [f"/static/{name}"] for name in PUBLIC},
         "/": ["/"],
         "/static/{name:path}": [
             f"/static/{path.relative_to(STATIC).as_posix()}"
@@ -28,8 +33,9 @@ def addresses(server: Server) -> list[str]:
 
 
 def test_every_route_requires_a_role(server: Server) -> None:
+    public = [f"/hudi/static/{name}" for name in PUBLIC]
     for address in addresses(server):
-        assert server.request(address)[0] == 401, address
+        assert server.request(address)[0] == (200 if address in public else 401), address
         for user in USERS:
             assert server.request(address, user)[0] == 200, (address, user)
 
@@ -92,6 +98,13 @@ def test_a_table_does_not_reveal_the_hidden_run_that_wrote_it(server: Server) ->
 )
 def test_the_server_returns_no_other_files_and_no_other_tables(server: Server, path: str) -> None:
     assert server.request(path, "admin")[0] == 404
+
+
+def test_the_page_about_errors_loads_only_files_that_need_no_login(server: Server) -> None:
+    _, page, headers = server.request("/hudi/static/errors.html")
+    assert {"errors.html", *re.findall(r'(?:src|href)="([^#"]+)"', page)} == set(PUBLIC)
+    assert headers["content-type"].startswith("text/html")
+    assert "default-src 'none'" in headers["content-security-policy"]
 
 
 def test_responses_have_security_headers(server: Server) -> None:

@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from page_server import NASTY, PICTURES, STUCK, Server
+from page_server import LANDING, NASTY, PICTURES, STUCK, Server
 
 from support.airflow import browser
 
@@ -35,7 +35,7 @@ def test_a_user_can_open_a_table_with_the_keyboard(page: "Page", server: Server)
     frame = page.frame_locator("iframe")
     frame.locator(".badge", has_text="needs attention").first.wait_for()
     frame.locator("text=Reading …").first.wait_for(state="detached")
-    assert frame.locator("tbody tr").count() == (4 if PICTURES else 10)
+    assert frame.locator("tbody tr").count() == (4 if PICTURES else 11)
     assert frame.locator("tr", has_text="refunds").locator("text=not created yet").first.is_visible()
     keep(page, "hudi-tables")
     link = frame.get_by_role("link", name="orders", exact=True)
@@ -60,6 +60,8 @@ def test_the_page_of_a_table_shows_where_the_known_history_ends(page: "Page", se
     open_table(page, server, "aged", "timeline")
     assert page.locator("text=The chart includes 10 archived writes").is_visible()
     assert page.locator("text=No older writes are known").is_visible()
+    limits = page.locator("section", has=page.get_by_role("heading", name="Limits of cleaning and archival"))
+    assert "With Hudi's default settings." in limits.inner_text()
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
@@ -228,6 +230,25 @@ def test_each_tab_of_a_table_links_to_the_last_failed_run(page: "Page", server: 
 
 
 @pytest.mark.skipif(PICTURES, reason="no picture shows this table")
+def test_the_page_of_an_unreadable_table_shows_its_path_state_users_and_failed_runs(
+    page: "Page", server: Server
+) -> None:
+    page.goto(f"{server.url}/hudi/?table={server.table_id(LANDING)}")
+    page.locator("h1", has_text=LANDING).wait_for()
+    assert page.title().startswith("landing ")
+    assert page.locator("h1 .badge").inner_text() == "unreadable"
+    assert page.locator("header .path").inner_text() == f"{server.folder}/{LANDING}"
+    assert page.locator(".notice[role=alert]").get_by_text("Check the base path").is_visible()
+    notice = page.locator(".notice", has_text="and 1 more task")
+    tasks = {"astray / check", "astray / clean"}
+    assert set(notice.locator("a").all_inner_texts()) == tasks
+    assert tasks <= set(page.locator("dl.facts a").all_inner_texts())
+    with page.expect_request(lambda request: "overview?fresh=true" in request.url):
+        page.get_by_role("button", name="Read again").click()
+    page.get_by_text("as of").wait_for()
+
+
+@pytest.mark.skipif(PICTURES, reason="no picture shows this table")
 def test_the_tab_of_files_shows_the_only_partition(page: "Page", server: Server) -> None:
     page.goto(f"{server.url}/hudi/?table={server.table_id(STUCK)}#files")
     page.get_by_text("Partition p").wait_for()
@@ -253,7 +274,9 @@ def test_the_page_of_a_reused_request_shows_no_file_sizes(page: "Page", server: 
     load.get_by_text("an earlier attempt of this request completed it").wait_for()
     assert load.get_by_text("earlier attempt").count() == 1
     assert load.locator("dt").all_inner_texts() == ["Instant", "Partitions"]
-    page.set_viewport_size({"width": 360, "height": 800})
+    for width in (1280, 700, 360):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert load.locator("dd").first.evaluate("e => e.scrollWidth <= e.clientWidth"), width
     lines = load.locator("dd").first.evaluate("e => e.firstElementChild.getClientRects().length")
     assert lines == 1
 

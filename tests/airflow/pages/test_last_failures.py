@@ -14,7 +14,6 @@ from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.operators.health import HudiTableHealthOperator
 from airflow_hudi_provider.pages import last_failures
-from airflow_hudi_provider.pages.last_failures import last_failure
 from airflow_hudi_provider.pages.recent_values import RecentValues
 from airflow_hudi_provider.pages.table_users import TableUsers, users_of_tables
 from airflow_hudi_provider.tables.registry import RegisteredTable, configured_tables
@@ -35,15 +34,15 @@ def table(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def failed_task(monkeypatch: pytest.MonkeyPatch) -> FailedTask:
-    """Return DAG, task and map index of the failure that the page shows; empty if it shows none."""
+    """Return DAG, task and map index of the failures that the page shows, newest first; empty if it shows none."""
 
     def read(table: RegisteredTable, hidden: str = "") -> str:
         monkeypatch.setattr(
             last_failures, "_linked", RecentValues(1)
         )  # read again, without waiting 15 seconds
         users = users_of_tables().get(table.table_id, TableUsers())
-        found = last_failure(table.table_id, users, lambda dag_id: dag_id != hidden)
-        return "{dag_id} {task_id} {map_index}".format(**found).strip() if found else ""
+        found = last_failures.last_failures(table.table_id, users, lambda dag_id: dag_id != hidden)
+        return ", ".join("{dag_id} {task_id} {map_index}".format(**each).strip() for each in found)
 
     return read
 
@@ -91,11 +90,12 @@ def test_every_form_of_the_base_path_leads_to_the_same_table(
 def test_a_task_names_its_table_by_an_asset_with_a_name_or_a_view(
     run_dag: RunDag, failed_task: FailedTask, table: Path
 ) -> None:
+    expected = ("named_0 check", "named_1 check, named_0 check")
     for number, asset in enumerate((HudiAsset(str(table), name="f"), HudiAsset(f"{table}/", view="four"))):
         dag_id = f"named_{number}"
         location = {"base_path": "{{ '" + str(table) + "' }}", "outlets": [asset]}
         run_dag(check_of(dag_id, works=False, **location))
-        assert failed_task(page_of(table)) == f"{dag_id} check"
+        assert failed_task(page_of(table)) == expected[number]
 
 
 def test_a_task_finds_its_table_through_a_connection(
@@ -191,6 +191,17 @@ def test_the_success_of_another_task_does_not_hide_a_failure(
     run_dag(check_of("two", works=True, base_path=str(table)))
     assert failed_task(page_of(table)) == "one check"
     assert failed_task(page_of(table), hidden="one") == ""
+
+
+def test_each_failed_task_of_a_table_is_shown_once_and_the_newest_first(
+    run_dag: RunDag, failed_task: FailedTask, table: Path
+) -> None:
+    for dag_id in ("first", "second", "first"):
+        run_dag(check_of(dag_id, works=False, base_path=str(table)))
+    assert failed_task(page_of(table)) == "first check, second check"
+    assert failed_task(page_of(table), hidden="first") == "second check"
+    run_dag(check_of("first", works=True, base_path=str(table)))
+    assert failed_task(page_of(table)) == "second check"
 
 
 def test_a_task_that_the_dag_no_longer_contains_is_not_shown(

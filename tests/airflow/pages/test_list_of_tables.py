@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from page_server import NASTY, PICTURES, SIZED, UNBORN, Server
+from page_server import LANDING, NASTY, PICTURES, SIZED, UNBORN, Server
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -85,10 +85,23 @@ def test_a_healthy_table_shows_the_last_failure_of_its_tasks(listed: "Page", ser
     assert "A run failed" not in aged.inner_text()
 
 
+def test_an_unreadable_table_shows_the_last_failure_and_the_number_of_other_failed_tasks(
+    listed: "Page",
+) -> None:
+    assert names(listed)[0] == LANDING
+    row = listed.locator("tbody tr").first
+    assert row.locator(".badge").inner_text() == "unreadable"
+    assert "A run failed" in row.inner_text()
+    others = row.get_by_text("and 1 more task", exact=True)
+    tasks = {row.locator("a", has_text="astray /").inner_text()}
+    tasks.add((others.get_attribute("title") or "").partition(",")[0])
+    assert tasks == {"astray / check", "astray / clean"}
+
+
 def test_tables_with_a_failed_run_can_be_selected(listed: "Page") -> None:
     listed.get_by_label("State", exact=True).select_option("failed")
-    listed.locator("tbody tr").nth(3).wait_for(state="detached")
-    assert set(names(listed)) == {"missing", "orders", UNBORN}
+    listed.locator("tbody tr").nth(4).wait_for(state="detached")
+    assert set(names(listed)) == {"missing", "orders", LANDING, UNBORN}
     listed.get_by_label("State", exact=True).select_option("")
     listed.locator("tbody tr").nth(8).wait_for()
 
@@ -128,9 +141,10 @@ def test_a_column_is_sorted_in_both_directions(listed: "Page") -> None:
 
 def test_the_totals_count_every_table(listed: "Page") -> None:
     text = listed.locator(".totals").inner_text()
-    assert text.startswith("10 tables · ")
+    assert text.startswith("11 tables · ")
+    assert "1 unreadable" in text
     assert "need attention" in text
-    assert text.endswith("3 with a failed run")
+    assert text.endswith("4 with a failed run")
 
 
 def test_a_refresh_reads_every_table_again(listed: "Page") -> None:
@@ -139,7 +153,7 @@ def test_a_refresh_reads_every_table_again(listed: "Page") -> None:
     listed.get_by_role("button", name="Read again").click()
     listed.locator(".as-of", has_text="reading …").wait_for(state="detached")
     wait_until_read(listed)
-    assert len([url for url in answered if "summary?fresh=true" in url]) == 10
+    assert len([url for url in answered if "summary?fresh=true" in url]) == 11
 
 
 def test_each_bar_of_a_short_history_has_a_label(listed: "Page") -> None:
@@ -154,6 +168,21 @@ def test_each_bar_of_a_short_history_has_a_label(listed: "Page") -> None:
     assert listed.evaluate(script, [60, 60, 61]) == [True, True, True]
     day = 86_400
     assert listed.evaluate(script, [day, day + 60, 5 * day]) == [True, False, True]
+
+
+def test_labels_of_different_times_on_the_axis_of_instants_differ(listed: "Page") -> None:
+    """The browser chooses the distance of the labels: 30 seconds for a single instant, less after a zoom."""
+    script = """async ([length, step]) => {
+        const { timelineOptions } = await import('/hudi/static/js/charts.js');
+        const instant = { requested_ms: 0, action: 'commit', state: 'completed', instant: '1' };
+        const { formatter } = timelineOptions([instant], length).xAxis.axisLabel;
+        return [...Array(8).keys()].map((number) => formatter(number * step));
+    }"""
+    minute, hour = 60_000, 3_600_000
+    for length, step in ((0, minute // 2), (0, 20), (36 * hour, 6 * hour), (100 * hour, minute // 4)):
+        labels = listed.evaluate(script, [length, step])
+        assert len(set(labels)) == 8, labels
+    assert listed.evaluate(script, [hour, 10 * minute])[:2] == ["00:00", "00:10"]
 
 
 def test_numbers_are_rounded_before_the_unit_is_chosen(listed: "Page") -> None:

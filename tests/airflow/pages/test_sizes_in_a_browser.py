@@ -32,6 +32,10 @@ TABS = {
     "settings": "Properties of the table",
 }
 """Maps a tab to a text that the tab shows when its data is loaded."""
+_ARE_INSIDE = "cells => cells.every((each) => each.getBoundingClientRect().right <= window.innerWidth)"
+_LEGEND = (
+    "e => { const o = echarts.getInstanceByDom(e).getOption(); return [o.legend[0].type, o.grid[0].top]; }"
+)
 _MANY = (
     "import sys; from pathlib import Path; from metadata import make_table; make_table(Path(sys.argv[1]), 10)"
 )
@@ -92,3 +96,7 @@ def test_all_tabs_fit_on_a_narrow_screen(
             _LOG.info("%s files, %s, %s: %.2f s", files, theme, tab, seconds)
             assert page.evaluate("document.documentElement.scrollWidth") <= WIDTH, (theme, tab)
             assert page.locator(".notice[role=alert]").count() == 0, (theme, tab)
+            if tab == "settings":
+                assert page.locator("td").evaluate_all(_ARE_INSIDE), theme
+            if tab == "timeline":
+                assert page.locator(".chart.tall").evaluate(_LEGEND) == ["plain", 100], theme

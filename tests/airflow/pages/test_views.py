@@ -18,7 +18,7 @@ def get_view(server: Server, name: str, view: str, query: str = ""):
 def test_the_list_has_the_tables_of_assets_and_of_the_configuration(server: Server) -> None:
     names = [table["name"] for table in server.request("/hudi/api/tables", "admin")[1]]
     assert names == [
-        *(NASTY, "aged", "indexed", "logged", "missing"),
+        *(NASTY, "aged", "indexed", "landing", "logged", "missing"),
         *("orders", "refunds", "secret", "sized", "stuck"),
     ]
 
@@ -155,6 +155,19 @@ def test_a_table_that_does_not_exist_yet_is_no_error(server: Server) -> None:
 
 
 @pytest.mark.parametrize("view", ["overview", "summary"])
+def test_an_unreadable_table_is_reported_with_its_users_and_failed_runs(server: Server, view: str) -> None:
+    status, body, _ = get_view(server, "landing", view)
+    assert (status, body["kind"]) == (404, "TableNotFoundError")
+    assert "the folder contains 'orders.csv'" in body["detail"]
+    assert body["hint"].startswith("Check the base path: it is the folder that contains .hoodie.")
+    assert (body["name"], body["base_path"]) == ("landing", f"{server.folder}/landing")
+    users = [(each["dag_id"], each["task_id"]) for each in (*body["writers"], *body["others"])]
+    failed = [(each["dag_id"], each["task_id"]) for each in (body["last_failure"], *body["earlier_failures"])]
+    assert sorted(users) == sorted(failed) == [("astray", "check"), ("astray", "clean")]
+    assert body["last_failure"]["ended_ms"] >= body["earlier_failures"][0]["ended_ms"]
+
+
+@pytest.mark.parametrize("view", ["overview", "summary"])
 def test_the_overview_has_totals_and_users(server: Server, view: str) -> None:
     status, body, _ = get_view(server, "orders", view)
     assert (status, body["exists"]) == (200, True)
@@ -254,6 +267,19 @@ def test_a_task_that_failed_without_a_result_is_listed(server: Server) -> None:
     failure = refused["failure"]
     assert failure["kind"] == "InvalidRequestError"
     assert failure["table_now"] == "The job wrote nothing."
+
+
+def test_a_skipped_task_is_listed_with_the_reason_that_it_stored(server: Server) -> None:
+    run = server.request(f"/hudi/api/dags/idle/runs/{server.run_of('idle')}", "vera")[1]
+    (task,) = run["tasks"]
+    assert (task["task_id"], task["outcome"]) == ("cluster", "nothing_to_do")
+    assert task["reason"] == "a clustering is due after 2 commits; the table has 1"
+    assert task["page_name"] == "orders"
+
+
+def test_the_view_of_a_run_has_the_durations_of_a_service(server: Server) -> None:
+    run = server.request(f"/hudi/api/dags/shown/runs/{server.run_of('shown')}?task_id=health", "vera")[1]
+    assert run["tasks"][0]["timings_s"].keys() == {"read table"}
 
 
 def test_tasks_are_listed_in_the_order_of_their_start(server: Server) -> None:

@@ -23,6 +23,7 @@ from hudi_table_services.storage.table_store import (
     create_table,
     disable_metadata_table,
     find_table_config,
+    find_table_to_read,
     read_table_config,
     remove_unlisted_metadata_table,
     update_properties,
@@ -84,6 +85,7 @@ def test_an_empty_base_path_has_no_table(storage: Storage) -> None:
 def test_a_base_path_with_leftovers_of_a_dead_first_write_has_no_table(storage: Storage, path: str) -> None:
     storage.create(path, b"")
     assert find_table_config(storage) is None
+    assert find_table_to_read(storage) is None
     with pytest.raises(TableNotFoundError, match="no write has completed there"):
         read_table_config(storage)
 
@@ -93,8 +95,12 @@ def test_a_base_path_with_other_files_is_refused(storage: Storage, path: str) ->
     storage.create(path, b"x")
     with pytest.raises(InvalidRequestError, match="not a Hudi table"):
         find_table_config(storage)
-    with pytest.raises(TableNotFoundError, match=f"contains '{path.split('/')[0]}.*restore .hoodie from"):
-        read_table_config(storage)
+    for read in (read_table_config, find_table_to_read):
+        with pytest.raises(
+            TableNotFoundError,
+            match=f"contains '{path.split('/')[0]}.*Check the base path.*restore .hoodie from",
+        ):
+            read(storage)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +113,7 @@ def test_the_backup_is_read_while_the_main_file_is_missing_or_truncated(
     if main is not None:
         storage.create(PROPERTIES, main)
     assert read_table_config(storage).table_name == "trips"
-    assert find_table_config(storage) is not None
+    assert find_table_config(storage) == find_table_to_read(storage) is not None
 
 
 def test_the_backup_is_read_if_the_main_file_is_truncated_before_its_checksum(storage: Storage) -> None:

@@ -1,11 +1,13 @@
 // Reads from the server. Paths are relative, so that they also work below a path prefix.
 
 export class ApiError extends Error {
-  constructor(status, kind, message, hint) {
+  // `table` is what the server knows about a table that it cannot read, or null.
+  constructor(status, kind, message, hint, table = null) {
     super(message);
     this.status = status;
     this.kind = kind;
     this.hint = hint;
+    this.table = table;
   }
 }
 
@@ -27,5 +29,5 @@ function errorOf(status, body) {
   const detail = typeof body.detail === "string" ? body.detail : "";
   if (status === 401) return new ApiError(status, "Not logged in", "Your session has ended.", "Log in to Airflow again.");
   if (status === 403) return new ApiError(status, "Not allowed", "You are not allowed to see this page.", "Ask an administrator for access.");
-  return new ApiError(status, body.kind || `Error ${status}`, detail || "The server could not answer.", body.hint || "");
+  return new ApiError(status, body.kind || `Error ${status}`, detail || "The server could not answer.", body.hint || "", body.writers ? body : null);
 }

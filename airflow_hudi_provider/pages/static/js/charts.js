@@ -1,6 +1,6 @@
 // Charts of a table. Colours come from the style sheet, because each theme has its own colours.
 import { html, useEffect, useRef } from "../vendor/htm-preact.module.js";
-import { bytes, clock, clockWithSeconds, counted, day, moment, number, zoneName } from "./format.js";
+import { bytes, clock, clockWithSeconds, counted, day, exactClock, moment, number, zoneName } from "./format.js";
 
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 
@@ -79,7 +79,8 @@ export function timelineOptions(instants, now) {
       })),
     itemStyle: { color: colour(COLOURS[LANES.indexOf(lane)]) },
   }));
-  const label = (ms) => (last - first > 2 * DAY_MS ? dayOrClock(ms) : clock(ms));
+  // On an axis of a day or more, a time of day is no unique label.
+  const label = (ms) => (last - first + 2 * margin < DAY_MS ? exactClock(ms) : dayOrClock(ms));
   return {
     grid: { left: 90, right: 24, top: 16, bottom: 84 },
     xAxis: axis({
@@ -103,7 +104,7 @@ export function timelineOptions(instants, now) {
 }
 
 const DAY_MS = 86_400_000;
-const dayOrClock = (ms) => (clock(ms) === "00:00" ? day(ms) : `${day(ms)} ${clock(ms)}`);
+const dayOrClock = (ms) => (exactClock(ms) === "00:00" ? day(ms) : `${day(ms)} ${exactClock(ms)}`);
 
 function instantText(each) {
   const lines = [
@@ -137,7 +138,13 @@ export function sizesOptions({ sizes: points, size_classes: classes }) {
   }
   return {
     grid: { left: 60, right: 24, top: 48, bottom: 52 },
-    legend: { top: 4, textStyle: { color: colour("text") }, type: "scroll" },
+    // A legend wraps its items, so a narrow chart needs more room above the bars.
+    legend: { type: "plain", top: 4, textStyle: { color: colour("text") }, itemWidth: 14 },
+    media: [
+      { query: { maxWidth: 800 }, option: { grid: { top: 76 } } },
+      { query: { maxWidth: 420 }, option: { grid: { top: 100 } } },
+      { option: { grid: { top: 48 } } },
+    ],
     xAxis: axis({
       type: "category",
       name: `writes, by time in ${zoneName(points[points.length - 1].at_ms)}`,

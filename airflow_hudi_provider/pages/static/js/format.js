@@ -66,6 +66,8 @@ export function moment(ms) {
 // Labels of axes. The labels do not contain the time zone, because the name of the axis contains the zone.
 export const day = (ms) => format(ms, DAY);
 export const clock = (ms) => format(ms, TIME);
+// With seconds or milliseconds if the time is not a whole minute or second, so that labels of different times differ.
+export const exactClock = (ms) => (ms % 60_000 === 0 ? clock(ms) : format(ms, { ...TIME, second: "2-digit", ...(ms % 1000 === 0 ? {} : { fractionalSecondDigits: 3 }) }));
 export const clockWithSeconds = (ms) => format(ms, { ...TIME, second: "2-digit" });
 export const clockWithZone = (ms) => format(ms, { ...TIME, timeZoneName: "short" });
 export const zoneName = (ms) =>

@@ -2,14 +2,14 @@
 // compaction.
 import { html } from "../vendor/htm-preact.module.js";
 import { ago, bytes, counted, duration, inSentence, moment, number, percent, rows, rowsHint } from "./format.js";
-import { AssetLink, DagLink, Failure, Listed, Read, Section, Table, TableLink, TaskLink, useRead } from "./parts.js";
+import { AssetLink, DagLink, Facts, Failure, Listed, Read, Section, Table, TableLink, TaskLink, useRead } from "./parts.js";
 
 export function OverviewTab({ path, table, health, version }) {
   const plan = useRead(`${path}/plan`, {}, version);
   return html`
     <${Totals} table=${table} />
     <${Read} state=${health} what="the state of the table">${(report) => html`<${Findings} report=${report} />`}<//>
-    <${Facts} table=${table} report=${health.value} />
+    <${About} table=${table} report=${health.value} />
     <${Sources} path=${path} version=${version} />
     ${table.table_type === "MERGE_ON_READ" && html`<${Compaction} path=${path} version=${version} />`}
     <${Section} title="Clustering">
@@ -96,7 +96,7 @@ function Pending({ instants }) {
   `;
 }
 
-function Facts({ table, report }) {
+function About({ table, report }) {
   const { limits } = table;
   const facts = [
     ["Record key", table.record_key.join(", ") || "none: the rows have no keys"],
@@ -107,19 +107,18 @@ function Facts({ table, report }) {
     ["Metadata table", table.metadata_table.length ? `on: ${table.metadata_table.join(", ")}` : "off"],
     ...(report && report.times_ms ? services(report) : []),
     ["Lock", html`<${Lock} lock=${table.lock} />`],
-    ["Asset", table.asset_id ? html`<${AssetLink} id=${table.asset_id} name=${table.name} />` : "none: the configuration names the table"],
-    ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
-    ["Also used by", html`<${Tasks} tasks=${table.others} />`],
-    ["Triggers", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
+    ...usersOf(table),
   ];
-  return html`
-    <${Section} title="About this table">
-      <dl class="facts">
-        ${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
-      </dl>
-    <//>
-  `;
+  return html`<${Section} title="About this table"><${Facts} facts=${facts} /><//>`;
 }
+
+// The facts that Airflow stores, so that the page also has them if it cannot read the table.
+export const usersOf = (table) => [
+  ["Asset", table.asset_id ? html`<${AssetLink} id=${table.asset_id} name=${table.name} />` : "none: the configuration names the table"],
+  ["Written by", html`<${Tasks} tasks=${writers(table)} />`],
+  ["Also used by", html`<${Tasks} tasks=${table.others} />`],
+  ["Triggers", table.triggered.length ? html`<${Listed} items=${table.triggered.map((each) => html`<${DagLink} dagId=${each} />`)} />` : "no DAG"],
+];
 
 // The table does not store which services are configured, so the page shows when each service last ran.
 function services({ times_ms: times, measures }) {
@@ -286,10 +285,6 @@ function MetadataTable({ partitions, state, measures }) {
     ...state.difference_examples.map((each) => ["Difference", each]),
   ];
   return html`
-    <${Section} title="Metadata table">
-      <dl class="facts">
-        ${facts.filter(([, text]) => text).map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
-      </dl>
-    <//>
+    <${Section} title="Metadata table"><${Facts} facts=${facts.filter(([, text]) => text)} /><//>
   `;
 }

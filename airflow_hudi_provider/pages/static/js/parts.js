@@ -4,6 +4,7 @@ import { read } from "./api.js";
 import { clockWithZone, counted, moment, number } from "./format.js";
 
 // Returns { value } after a successful read, { error } after a failed read, and {} while the first read is running.
+// After a read, `read_ms` is the time of its end.
 // If `version` increases, the server reads the table again. During that read, `value` is the earlier value.
 export function useRead(path, parameters = {}, version = 0) {
   const [state, setState] = useState({});
@@ -12,8 +13,8 @@ export function useRead(path, parameters = {}, version = 0) {
     let wanted = true;
     setState((known) => (known.key === key ? { ...known, isReading: true } : { key }));
     read(path, version ? { ...parameters, fresh: true } : parameters)
-      .then((value) => wanted && setState({ key, value }))
-      .catch((error) => wanted && setState({ key, error }));
+      .then((value) => wanted && setState({ key, value, read_ms: Date.now() }))
+      .catch((error) => wanted && setState({ key, error, read_ms: Date.now() }));
     return () => {
       wanted = false;
     };
@@ -43,7 +44,23 @@ export function Read({ state, what, children }) {
 
 const WORDS = { healthy: "healthy", warning: "needs attention", failing: "failing", absent: "not created yet" };
 
-export const Status = ({ value }) => html`<span class="badge ${value}">${WORDS[value] || value}</span>`;
+export const Status = ({ value }) => html`<span class="badge ${value === "unreadable" ? "failing" : value}">${WORDS[value] || value}</span>`;
+
+// Name, state and path of a table, and when the page read the table.
+export const Title = ({ table, status, ms, isReading, refresh }) => html`
+  <header>
+    <h1>${table.name} ${status && html`<${Status} value=${status} />`}</h1>
+    <p class="muted path"><code><${Path} path=${table.base_path} /></code></p>
+    <${AsOf} ms=${ms} isReading=${isReading} refresh=${refresh} />
+  </header>
+`;
+
+// Facts are pairs of a name and a text or an element.
+export const Facts = ({ facts }) => html`
+  <dl class="facts">
+    ${facts.map(([name, text]) => html`<dt>${name}</dt><dd>${text}</dd>`)}
+  </dl>
+`;
 
 // Shows when the data were read, and a button that reads the data again.
 export const AsOf = ({ ms, isReading, refresh }) => html`

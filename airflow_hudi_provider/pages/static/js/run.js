@@ -80,14 +80,14 @@ function Task({ task }) {
     <${Section} title=${titleOf(task)}>
       <p>
         <span class="badge">${task.outcome.replaceAll("_", " ")}</span> ${task.operation} on ${" "}
-        <strong title=${task.base_path}>${task.table_id ? html`<${TableLink} id=${task.table_id} name=${tableOf(task)} />` : tableOf(task)}</strong>${seconds > 0 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
+        <strong title=${task.base_path}>${task.table_id ? html`<${TableLink} id=${task.table_id} name=${tableOf(task)} />` : tableOf(task)}</strong>${seconds >= 0.05 ? ` in ${duration(seconds)}` : ""}${start ? `, after Spark's start of ${duration(start)}` : ""}.
         ${task.reused && !task.reason && " An earlier attempt completed the request; this attempt wrote nothing."}
       </p>
       ${task.reason && html`<p>${task.reason}</p>`}
       <dl class="figures">
         ${figures(task).map(
           ([name, value]) => html`
-            <div>
+            <div class=${name.startsWith("Instant") ? "wide" : ""}>
               <dt>${name}</dt>
               <dd>${value}</dd>
             </div>

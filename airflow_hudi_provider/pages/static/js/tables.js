@@ -2,8 +2,9 @@
 // table does not delay the others.
 import { html, useEffect, useState } from "../vendor/htm-preact.module.js";
 import { read } from "./api.js";
+import { failureOf, LastFailure, reasonOfAbsence, tableOf } from "./failures.js";
 import { ago, bytes, counted, countedRows, inSentence, moment, number, rows, rowsHint } from "./format.js";
-import { AsOf, DagLink, Listed, Path, Read, Search, Status, Table, TableLink, TaskLink, useOrder, useRead } from "./parts.js";
+import { AsOf, DagLink, Listed, Path, Read, Search, Status, Table, TableLink, useOrder, useRead } from "./parts.js";
 
 const AT_ONCE = 4;
 const SEVERITY = ["failing", "unreadable", "warning", "healthy", "absent", "reading"];
@@ -56,15 +57,13 @@ const stateOf = ({ value, error }) => {
   return value.exists ? value.status : "absent";
 };
 
-const hasFailed = ({ value }) => Boolean(value && value.last_failure);
-
 // Returns a list of numbers by which tables are sorted; the table in the worst state has the smallest list. Tables in
 // the same state are compared by the numbers of failures, of dead instants and of findings. A table with a failed run
 // needs attention, even if the table is healthy or does not exist yet.
 function severity(state) {
-  const { findings = [], measures = {}, last_failure: failure } = state.value || {};
+  const { findings = [], measures = {} } = state.value || {};
   const own = SEVERITY.indexOf(stateOf(state));
-  const rank = failure ? Math.min(own, SEVERITY.indexOf("warning")) : own;
+  const rank = failureOf(state) ? Math.min(own, SEVERITY.indexOf("warning")) : own;
   const failing = findings.filter((each) => each.level === "fail").length;
   return [rank, -failing, -(measures.dead_instants || 0), -findings.length];
 }
@@ -107,7 +106,7 @@ function List({ tables, version, refresh }) {
   const words = search.toLowerCase();
   const shown = states
     .filter(({ table }) => `${table.name} ${table.base_path}`.toLowerCase().includes(words))
-    .filter(({ state }) => !filter || (filter === "failed" ? hasFailed(state) : stateOf(state) === filter))
+    .filter(({ state }) => !filter || (filter === "failed" ? failureOf(state) : stateOf(state) === filter))
     .map((each) => ({ ...each, by: sortable(each.table, each.state) }))
     .sort((one, other) => {
       const found = compare(one.by[order.key], other.by[order.key]) * (order.descending ? -1 : 1);
@@ -135,7 +134,7 @@ function Totals({ states }) {
   const values = states.map(({ state }) => state.value).filter((value) => value && value.exists);
   const sum = (name) => values.reduce((total, value) => total + value[name], 0);
   const count = (name) => states.filter(({ state }) => stateOf(state) === name).length;
-  const bad = [["failing", count("failing")], ["unreadable", count("unreadable")], ["need attention", count("warning")], ["with a failed run", states.filter(({ state }) => hasFailed(state)).length]];
+  const bad = [["failing", count("failing")], ["unreadable", count("unreadable")], ["need attention", count("warning")], ["with a failed run", states.filter(({ state }) => failureOf(state)).length]];
   const states_ = bad.filter(([, each]) => each > 0).map(([name, each]) => `${number(each)} ${each === 1 && name === "need attention" ? "needs attention" : name}`);
   const parts = [
     counted(states.length, "table"),
@@ -171,12 +170,13 @@ function Row({ table, state }) {
     </td>
   `;
   const { value, error } = state;
+  const failed = failureOf(state) && html`<div class="muted reason"><${LastFailure} table=${tableOf(state)} /></div>`;
   const owner = html`<td><${Listed} items=${owners(table, value).map((each) => html`<${DagLink} dagId=${each} />`)} /></td>`;
   if (error) {
     return html`
       <tr>
         ${name}
-        <td><span class="badge failing">unreadable</span><div class="reason">${error.message}</div></td>
+        <td><${Status} value="unreadable" /><div class="reason">${error.message}</div>${failed}</td>
         <td colspan="4"></td>
         ${owner}
       </tr>
@@ -195,7 +195,7 @@ function Row({ table, state }) {
     return html`
       <tr>
         ${name}
-        <td><${Status} value="absent" /><div class="muted reason"><${LastFailure} failure=${value.last_failure} writers=${value.writers} /></div></td>
+        <td><${Status} value="absent" />${failed || html`<div class="muted reason">${reasonOfAbsence(value)}</div>`}</td>
         <td colspan="4"></td>
         ${owner}
       </tr>
@@ -208,7 +208,7 @@ function Row({ table, state }) {
       <td>
         <${Status} value=${value.status} />
         ${value.status !== "healthy" && html`<div class="muted reason">${reasonOf(value)}</div>`}
-        ${value.last_failure && html`<div class="muted reason"><${LastFailure} failure=${value.last_failure} /></div>`}
+        ${failed}
       </td>
       <td class="number">${bytes(value.size_bytes)}</td>
       <td class="number" title=${rowsHint(value)}>${rows(value)}</td>
@@ -220,8 +220,3 @@ function Row({ table, state }) {
 }
 
 const reasonOf = ({ damage, findings }) => (damage ? "damaged timeline" : findings.map((each) => inSentence(each.title)).join(", "));
-
-export function LastFailure({ failure, writers }) {
-  if (failure) return html`A run failed ${ago(failure.ended_ms)}, without a later success: <${TaskLink} by=${failure} />`;
-  return writers.length > 0 ? "No write has run yet, or the first write is still running." : "No task in Airflow is known to write the table.";
-}

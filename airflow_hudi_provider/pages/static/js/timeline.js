@@ -21,7 +21,7 @@ export function TimelineTab({ path, health, version }) {
     <//>
     ${health.value &&
     html`
-      <${Section} title="Limits of cleaning and archival">
+      <${Section} title="Limits of cleaning and archival" hint="With Hudi's default settings. A table does not store the settings of the tasks that clean or archive it; their logs name the limits that applied.">
         <ul>
           <li>Cleaning: ${health.value.retention || "nothing blocks cleaning"}</li>
           <li>Archival: ${health.value.archival || "nothing blocks archival"}</li>
