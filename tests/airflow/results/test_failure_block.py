@@ -105,6 +105,15 @@ def test_errors_before_the_table_is_known_have_a_block(failed_run: Callable[...,
     assert "/hudi/static/errors.html#huditaskrefusederror" in log
 
 
+def test_a_misspelt_connection_gets_the_similar_one(failed_run: Callable[..., Any]) -> None:
+    _, failure = failed_run(spark_conn_id="spark_defualt")
+    assert failure["hint"].startswith(
+        "Did you mean 'spark_default'? If not, create it under Admin → Connections"
+    )
+    _, failure = failed_run(spark_conn_id="another_cluster")
+    assert failure["hint"].startswith("Create it under Admin → Connections")
+
+
 @pytest.mark.parametrize("rule", ["all_done", "all_success"])
 def test_a_service_after_a_failed_first_load_says_that_there_is_no_table(
     run_dag: Callable[..., Any], operator: Operator, tmp_path: Path, rule: str
