@@ -15,7 +15,7 @@ from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_li
 from airflow_hudi_provider.results.argument_names import with_argument_names
 from airflow_hudi_provider.results.failure import failures_shown
 from airflow_hudi_provider.results.log import log_result, messages_of_engine
-from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
+from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, push_skipped, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import check_base_path, check_choice, check_job_arguments
@@ -353,9 +353,10 @@ class HudiJobOperator(SparkSubmitOperator):
         fill_events(self, context, result)
         if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
             reason = f"Nothing to do: {result.reason}"
-            raise (
-                AirflowSkipException(reason) if self.when_empty() == "skip" else HudiTaskRefusedError(reason)
-            )
+            if self.when_empty() == "fail":
+                raise HudiTaskRefusedError(reason)
+            push_skipped(context, self.answer_of(result))
+            raise AirflowSkipException(reason)
         return self.answer_of(result)
 
     def find_table(self) -> HudiHook:

@@ -1,6 +1,7 @@
 """Decide, from how a job ended, whether its task succeeds, and build the task's XCom and asset event."""
 
 import json
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,11 @@ from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from hudi_table_services.contract.result import JobError, JobResult, Outcome
 from hudi_table_services.errors import HudiTableServiceError
 
+SKIPPED_KEY = "hudi_skipped"
+"""Key of the XCom that contains the result of a skipped task. A skipped task has no return value."""
+
 _SHOWN_PARTITIONS = 50
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +88,14 @@ def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiT
     raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
     raised.kind, raised.reason, raised.hint = error.kind, error.message, error.hint
     return raised
+
+
+def push_skipped(context: Any, answer: dict[str, Any]) -> None:
+    """Push the result of a task that Airflow is going to mark as skipped, so that the Hudi tab can show the reason."""
+    try:
+        context["ti"].xcom_push(key=SKIPPED_KEY, value=answer)
+    except Exception as unpushed:  # noqa: BLE001 - the task is skipped, whether or not the page can show the reason
+        _LOG.debug("The result of the skipped task was not pushed: %s", unpushed)
 
 
 def xcom_of(result: JobResult) -> dict[str, Any]:
