@@ -144,8 +144,8 @@ demo: .venv/.ready ## Backfill and cluster two weeks of real flights in a real A
 demo-spark: .venv/.ready ## Load five weeks of real flights, with corrections of some days, without Airflow (1 minute)
 	@$(WITH_JAVA) .venv/bin/python scripts/demo_spark.py
 
-airflow: .venv/.ready ## Run the demo's Airflow with its UI until Ctrl-C; DAGS=folder runs your own DAGs instead of the examples
-	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)")
+airflow: .venv/.ready ## Run the demo's Airflow with its UI until Ctrl-C; DAGS=folder runs your own DAGs instead of the examples, HOME_FOLDER=folder keeps its data elsewhere
+	@$(WITH_SPARK) $(WITH_POSTGRES) .venv/bin/python scripts/run_airflow.py $(if $(DAGS),--dags "$(DAGS)") $(if $(HOME_FOLDER),--home "$(HOME_FOLDER)")
 
 MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead

@@ -1,6 +1,6 @@
 """Exceptions that tasks raise. Their Airflow base classes determine whether Airflow retries a task."""
 
-from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSensorTimeout
 
 
 class HudiTaskError(AirflowException):
@@ -21,6 +21,18 @@ class HudiTaskError(AirflowException):
 
 class HudiTaskRefusedError(AirflowFailException):
     """The task cannot succeed without a change, so Airflow does not retry it.
+
+    The attributes are the same as in `HudiTaskError`.
+    """
+
+    kind: str = ""
+    reason: str = ""
+    hint: str = ""
+    is_shown: bool = False
+
+
+class HudiSensorTimeoutError(AirflowSensorTimeout):
+    """The time limit of a sensor has passed. Airflow does not retry the task.
 
     The attributes are the same as in `HudiTaskError`.
     """

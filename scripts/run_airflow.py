@@ -1,4 +1,4 @@
-"""Run the demo's Airflow with its UI until Ctrl-C: ``make airflow``, ``make airflow DAGS=my-dags``."""
+"""Run the demo's Airflow with its UI until Ctrl-C: ``make airflow DAGS=my-dags HOME_FOLDER=my-home``."""
 
 import argparse
 import sys

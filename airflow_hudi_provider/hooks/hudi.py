@@ -77,19 +77,16 @@ class HudiHook(BaseHook):
         return self.storage
 
     def find_table_config(self) -> "TableConfig | None":
-        """Read the properties of the table; return None if there is no table at the base path yet."""
-        from hudi_table_services.storage.table_store import find_table_config
+        """Read the properties; return None if there is no table yet. Raises TableNotFoundError for other files."""
+        from airflow_hudi_provider.tables.configs import find_config
 
-        return find_table_config(self.storage)
+        return find_config(self.storage)
 
     def table_config(self) -> "TableConfig":
         """Read the properties of the table. Raises TableNotFoundError."""
-        from hudi_table_services.storage.table_store import no_table
+        from airflow_hudi_provider.tables.configs import require_config
 
-        config = self.find_table_config()
-        if config is None:
-            raise no_table(self.storage)
-        return config
+        return require_config(self.storage)
 
     def timeline(self) -> "Timeline":
         """Read all instants of the active timeline. Raises TableNotFoundError."""
@@ -202,9 +199,10 @@ class HudiHook(BaseHook):
         Without pyarrow, the method does not search the archived timeline of table versions 8 and 9.
         """
         from hudi_table_services.storage.request_identity import find_completed
+        from hudi_table_services.storage.table_store import find_table_config
         from hudi_table_services.tables.request_lookup import find_completed_anywhere
 
-        config = self.find_table_config()
+        config = find_table_config(self.storage)  # raises the error with advice for writers
         if config is None:
             return None
         store = self.timeline_store()

@@ -105,7 +105,7 @@ class HudiConfigCheckOperator(BaseOperator):
             result = script(self.script).run(None, request, storage=self._storage())
         except UnsafeConfigError as error:
             failed = self.last_result = JobResult.failed(self._request(context), error)
-            log_result(self.log, failed)
+            log_result(self.log, failed, operator=type(self))
             context["ti"].xcom_push(key="config", value=config_answer(failed))
             raise task_error(error) from error
         except HudiTableServiceError as error:
@@ -116,7 +116,7 @@ class HudiConfigCheckOperator(BaseOperator):
                 "airflow-provider-hudi[airflow] on the worker."
             ) from error
         self.last_result = result
-        log_result(self.log, result)
+        log_result(self.log, result, operator=type(self))
         return config_answer(result)
 
     def lineage_inputs(self) -> list[str]:

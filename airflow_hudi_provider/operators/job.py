@@ -12,9 +12,10 @@ from airflow_hudi_provider.assets import HudiAsset
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import SPARK_UI_LINK, TABLE_LINK, push_table_link
+from airflow_hudi_provider.results.argument_names import with_argument_names
 from airflow_hudi_provider.results.failure import failures_shown
 from airflow_hudi_provider.results.log import log_result, messages_of_engine
-from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, xcom_of
+from airflow_hudi_provider.results.task_outcome import JobEnd, decide_outcome, event_of, push_skipped, xcom_of
 from airflow_hudi_provider.spark.submission import SparkEnd, Submission
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tasks.arguments import check_base_path, check_choice, check_job_arguments
@@ -191,7 +192,7 @@ class HudiJobOperator(SparkSubmitOperator):
         """Store the result of a failed job, and log what the job did or measured before it failed."""
         self.last_result = result
         if result.report is not None:
-            log_result(self.log, result, self.shown_messages)
+            log_result(self.log, result, self.shown_messages, type(self))
 
     def remember(self, run: TaskRun, result: JobResult) -> None:
         """Store the facts about this try that later tries need. By default, store nothing."""
@@ -240,14 +241,15 @@ class HudiJobOperator(SparkSubmitOperator):
 
     def execute(self, context: "Context") -> dict[str, Any]:  # type: ignore[override]  # Airflow's returns None
         """Return the result of the request. If an earlier try completed the request, do not run the job again."""
-        with measured(self), failures_shown(self, context), messages_of_engine() as self.shown_messages:
+        shown = messages_of_engine(type(self))
+        with measured(self), failures_shown(self, context), shown as self.shown_messages:
             return self._execute(context, None)
 
     def execute_when_over(self, context: "Context", event: dict[str, Any] | None = None) -> dict[str, Any]:
         """Conclude the Spark run for which this task was deferred. Airflow passes the trigger's event."""
         event = event or {}
         earlier_s = float(event.get("seconds") or 0)
-        shown = messages_of_engine()
+        shown = messages_of_engine(type(self))
         with measured(self, earlier_s=earlier_s), failures_shown(self, context), shown as self.shown_messages:
             return self._execute(context, event)
 
@@ -304,8 +306,8 @@ class HudiJobOperator(SparkSubmitOperator):
         result = self.find_result(run, submission, event)
         self.last_result = result
         self.remember(run, result)
-        log_result(self.log, result, self.shown_messages)
-        return self._finish(context, result)
+        log_result(self.log, result, self.shown_messages, type(self))
+        return self._finish(context, with_argument_names(result, type(self)))
 
     def _begin(self, context: "Context") -> Submission:
         run = TaskRun(
@@ -351,9 +353,10 @@ class HudiJobOperator(SparkSubmitOperator):
         fill_events(self, context, result)
         if result.outcome is Outcome.NOTHING_TO_DO and self.when_empty() != "succeed":
             reason = f"Nothing to do: {result.reason}"
-            raise (
-                AirflowSkipException(reason) if self.when_empty() == "skip" else HudiTaskRefusedError(reason)
-            )
+            if self.when_empty() == "fail":
+                raise HudiTaskRefusedError(reason)
+            push_skipped(context, self.answer_of(result))
+            raise AirflowSkipException(reason)
         return self.answer_of(result)
 
     def find_table(self) -> HudiHook:

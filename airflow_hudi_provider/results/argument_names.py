@@ -4,7 +4,10 @@ import importlib
 import inspect
 import pkgutil
 import re
+from dataclasses import replace
 from functools import cache
+
+from hudi_table_services.contract.result import JobResult
 
 _PACKAGE = "airflow_hudi_provider"
 _OTHER_NAMES = {
@@ -49,6 +52,11 @@ def with_arguments(text: str, operator: type) -> str:
         text = _OPTION.sub(r'hudi_options={"\g<key>": "\g<value>"}', text)
     text = _FLAG_IN_TEXT.sub(lambda found: _quoted(_as_argument(found, known)), text)
     return _SAME_TWICE.sub(r"\2", text)
+
+
+def with_argument_names(result: JobResult, operator: type) -> JobResult:
+    """Return the result with names of operators and arguments in its warnings."""
+    return replace(result, warnings=tuple(with_arguments(each, operator) for each in result.warnings))
 
 
 @cache

@@ -2,12 +2,12 @@
 
 import logging
 import sys
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiSensorTimeoutError, HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.links import address_of_airflow
 from airflow_hudi_provider.results.argument_names import with_arguments
 from airflow_hudi_provider.results.task_outcome import task_error
@@ -15,7 +15,7 @@ from hudi_table_services.contract.error_text import Failure
 from hudi_table_services.errors import HudiTableServiceError, TableNotFoundError
 
 if TYPE_CHECKING:
-    from airflow.providers.common.compat.sdk import Context
+    from airflow.providers.common.compat.sdk import BaseOperator, Context
 
     from airflow_hudi_provider.operators.job import HudiJobOperator
 
@@ -30,8 +30,10 @@ _PAGE = "/hudi/static/errors.html"
 _RULES_AFTER_SUCCESS = ("all_success", "none_failed", "none_failed_min_one_success")
 """Trigger rules with which a task does not run if a task before it failed."""
 
-TaskError = HudiTaskError | HudiTaskRefusedError
-_OUR_ERRORS = (HudiTaskError, HudiTaskRefusedError)
+TaskError = HudiTaskError | HudiTaskRefusedError | HudiSensorTimeoutError
+_OUR_ERRORS = (HudiTaskError, HudiTaskRefusedError, HudiSensorTimeoutError)
+
+_NO_TABLE = "There is no table."
 
 
 @contextmanager
@@ -42,12 +44,27 @@ def failures_shown(task: "HudiJobOperator", context: "Context") -> Iterator[None
         HudiTaskError: the task failed; another try may succeed.
         HudiTaskRefusedError: the task cannot succeed without a change.
     """
+    with task_errors_shown(task, context, lambda error: _table_of(task, error)):
+        try:
+            yield
+        except HudiTableServiceError as error:
+            raise task_error(_naming_tables(task, error)) from None
+
+
+@contextmanager
+def task_errors_shown(
+    task: "BaseOperator", context: "Context", find_table: Callable[[TaskError], tuple[str, str]]
+) -> Iterator[None]:
+    """If one of `_OUR_ERRORS` ends the ``with`` block, log it as a block and raise it without causes.
+
+    Args:
+        find_table: function that returns the path of the task's table, and a sentence about what the table contains
+            after this error.
+    """
     try:
         yield
-    except HudiTableServiceError as error:
-        raise _shown(task, task_error(_naming_tables(task, error)), context) from None
     except _OUR_ERRORS as error:
-        raise _shown(task, error, context) from None
+        raise _shown(task, error, context, find_table) from None
 
 
 def _naming_tables(task: "HudiJobOperator", error: HudiTableServiceError) -> HudiTableServiceError:
@@ -60,10 +77,15 @@ def _naming_tables(task: "HudiJobOperator", error: HudiTableServiceError) -> Hud
     return with_nearby_tables(error, run.location.base_path, run.location.storage_options)
 
 
-def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> TaskError:
+def _shown(
+    task: "BaseOperator",
+    error: TaskError,
+    context: "Context",
+    find_table: Callable[[TaskError], tuple[str, str]],
+) -> TaskError:
     """Log the failure as a block, and push it for the Hudi tab. An error of the push does not replace the failure."""
     task.log.debug("The task failed.", exc_info=True)
-    failure = _failure_of(task, error)
+    failure = _failure_of(task, error, *find_table(error))
     for line in failure.lines(width=_LOG_WIDTH):
         task.log.error("%s", line)
     try:
@@ -75,9 +97,7 @@ def _shown(task: "HudiJobOperator", error: TaskError, context: "Context") -> Tas
     return error
 
 
-def _failure_of(task: "HudiJobOperator", error: TaskError) -> Failure:
-    is_final = isinstance(error, HudiTaskRefusedError)
-    table, table_now = _table_of(task)
+def _failure_of(task: "BaseOperator", error: TaskError, table: str, table_now: str) -> Failure:
     kind = error.kind or type(error).__name__
     is_without_table = kind == TableNotFoundError.__name__
     hint = with_arguments(error.hint, type(task))
@@ -87,16 +107,20 @@ def _failure_of(task: "HudiJobOperator", error: TaskError) -> Failure:
         hint=f"{hint} {_about_trigger_rule(task)}".strip() if is_without_table else hint,
         table=table,
         table_now="" if is_without_table else table_now,
-        retry=(
-            "Airflow does not try again, because another try would fail in the same way."
-            if is_final
-            else "Airflow tries again if the task has retries left."
-        ),
+        retry=_next_try(error),
         page=_page_of(kind),
     )
 
 
-def _about_trigger_rule(task: "HudiJobOperator") -> str:
+def _next_try(error: TaskError) -> str:
+    if isinstance(error, HudiSensorTimeoutError):
+        return "Airflow does not try again after the timeout of a sensor."
+    if isinstance(error, HudiTaskRefusedError):
+        return "Airflow does not try again, because another try would fail in the same way."
+    return "Airflow tries again if the task has retries left."
+
+
+def _about_trigger_rule(task: "BaseOperator") -> str:
     """Return a sentence if the trigger rule lets the task run after a failed load; else an empty string."""
     rule = str(getattr(task.trigger_rule, "value", task.trigger_rule))
     if rule in _RULES_AFTER_SUCCESS or not task.upstream_task_ids:
@@ -104,7 +128,7 @@ def _about_trigger_rule(task: "HudiJobOperator") -> str:
     return f"This task has trigger_rule={rule!r}, so it also runs after a failed load."
 
 
-def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
+def _table_of(task: "HudiJobOperator", error: TaskError) -> tuple[str, str]:
     """Return the path of the task's table, and a sentence about what the table contains now."""
     run = task.begun_run
     try:
@@ -115,8 +139,14 @@ def _table_of(task: "HudiJobOperator") -> tuple[str, str]:
         return task.base_path or "", "Nothing was done."
     try:
         return path, task.table_after_failure(run)
-    except Exception as error:
-        return path, f"The timeline could not be read: {error}"
+    except TableNotFoundError:
+        return path, _NO_TABLE
+    except HudiTableServiceError as unread:
+        if unread.message == error.reason:
+            return path, "It could not be read, for the same reason."
+        return path, f"The timeline could not be read: {unread}"
+    except Exception as unread:
+        return path, f"The timeline could not be read: {unread}"
 
 
 def _page_of(kind: str) -> str:

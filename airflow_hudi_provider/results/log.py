@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from airflow_hudi_provider.results.argument_names import with_arguments
 from hudi_table_services.contract.result import JobResult
 
 _JOB_LINE = re.compile(
@@ -26,12 +27,12 @@ def job_line(line: str) -> tuple[str, str] | None:
 
 
 @contextmanager
-def messages_of_engine() -> Iterator[set[str]]:
+def messages_of_engine(operator: type) -> Iterator[set[str]]:
     """Collect the warnings of the engine, and the notes of the checks before Spark starts, that this process logs.
 
-    Airflow adds these messages to the task log.
+    Airflow adds these messages to the task log, with the names of the operator's arguments in place of flags.
     """
-    handler = _MessageCollector()
+    handler = _MessageCollector(operator)
     engine = logging.getLogger(_ENGINE)
     engine.addHandler(handler)
     try:
@@ -41,13 +42,17 @@ def messages_of_engine() -> Iterator[set[str]]:
 
 
 class _MessageCollector(logging.Handler):
-    def __init__(self) -> None:
+    def __init__(self, operator: type) -> None:
         super().__init__(logging.INFO)
+        self._operator = operator
         self.texts: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
         if record.levelno >= logging.WARNING or record.name.startswith(_CHECKS):
-            self.texts.add(record.getMessage())
+            text = record.getMessage()
+            self.texts.add(text)
+            # Handlers of the parent loggers, which write the task log, run later and log the changed text.
+            record.msg, record.args = with_arguments(text, self._operator), None
 
 
 class SparkLogSorter:
@@ -59,13 +64,19 @@ class SparkLogSorter:
     Args:
         on_spark_ui: a function that is called with the address of Spark's UI when the job logs this address.
         shown: texts of the warnings and notes that the log already contains. The sorter adds each warning that it logs
-            to this set.
+            to this set, as the job logged it.
+        operator: operator class of the task. The sorter replaces flags in warnings by names of its arguments.
     """
 
     def __init__(
-        self, log: Any, on_spark_ui: Callable[[str], None] | None = None, shown: set[str] | None = None
+        self,
+        log: Any,
+        on_spark_ui: Callable[[str], None] | None = None,
+        shown: set[str] | None = None,
+        operator: type = object,
     ) -> None:
         self._log = log
+        self._operator = operator
         self._on_spark_ui = on_spark_ui
         self._shown = set() if shown is None else shown
         self._shown_before = frozenset(self._shown)
@@ -83,6 +94,7 @@ class SparkLogSorter:
             return
         if level == "warning":
             self._shown.add(text)
+            text = with_arguments(text, self._operator)
         self.close()
         getattr(self._log, level)("%s", text)
         spark_ui = _SPARK_UI.fullmatch(text.strip())
@@ -117,11 +129,12 @@ def log_output(log: Any, lines: list[str]) -> None:
     log.info(_END)
 
 
-def log_result(log: Any, result: JobResult, shown: Collection[str] = ()) -> None:
+def log_result(log: Any, result: JobResult, shown: Collection[str] = (), operator: type = object) -> None:
     """Log plan, rows and files of a result, in groups that Airflow folds.
 
     Args:
         shown: texts of the warnings that the log already contains.
+        operator: operator class of the task. Names of its arguments replace flags in the warnings.
     """
     for title, lines in result.sections():
         if lines:
@@ -134,4 +147,4 @@ def log_result(log: Any, result: JobResult, shown: Collection[str] = ()) -> None
         log.info("%s", durations)
     for warning in result.warnings:
         if warning not in shown:
-            log.warning("%s", warning)
+            log.warning("%s", with_arguments(warning, operator))

@@ -1,6 +1,7 @@
 """Decide, from how a job ended, whether its task succeeds, and build the task's XCom and asset event."""
 
 import json
+import logging
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ Such a task has no return value. The XCom has the form of the return value.
 """
 
 _SHOWN_PARTITIONS = 50
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,14 @@ def task_error(error: HudiTableServiceError | JobError) -> HudiTaskError | HudiT
     raised = HudiTaskError(message) if error.retryable else HudiTaskRefusedError(message)
     raised.kind, raised.reason, raised.hint = error.kind, error.message, error.hint
     return raised
+
+
+def push_skipped(context: Any, answer: dict[str, Any]) -> None:
+    """Push the result of a task that Airflow is going to mark as skipped, so that the Hudi tab can show the reason."""
+    try:
+        context["ti"].xcom_push(key=SKIPPED_KEY, value=answer)
+    except Exception as unpushed:  # noqa: BLE001 - the task is skipped, whether or not the page can show the reason
+        _LOG.debug("The result of the skipped task was not pushed: %s", unpushed)
 
 
 def xcom_of(result: JobResult) -> dict[str, Any]:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 class HudiInstantSensor(HudiTableSensor):
     """Waits until a number of new instants, by any writers, have completed on a Hudi table.
 
+    Until the task has succeeded once, the sensor counts all instants of the active timeline, so the first run on a
+    table with ``min_count`` instants does not wait. Give ``after`` to wait for new instants in the first run as well.
+
     The sensor returns ``{"count", "after", "until", "instants"}``. ``until`` is the time of the latest instant. From
     table version 8 on, instants are ordered by completion time. In earlier versions they are ordered by requested
     time, so the sensor misses a write that was requested before ``after`` and completes later.
@@ -33,7 +36,7 @@ class HudiInstantSensor(HudiTableSensor):
         default, the sensor counts instants after the latest instant that an earlier successful run of this task
         returned; the first run counts all instants of the active timeline. (templated)
     :param actions: actions that count: ``commit``, ``deltacommit``, ``replacecommit``, ``clean``, … Default: actions
-        that write rows. (templated)
+        that write files, which are the first three. So clusterings and compactions also count. (templated)
     :param operations: write operations that count, such as ``upsert`` or ``cluster``. (templated)
     :param partitions: partition paths. A write counts if it changed at least one of them. (templated)
     :param min_count: number of instants that must have completed.

@@ -71,6 +71,8 @@ class HudiPendingServiceSensor(HudiTableSensor):
             self.log.info("%(service)s %(instant)s is %(state)s, with %(file_groups)d file groups", each)
         answer = {"pending": pending}
         if not pending:
+            if hook.find_table_config() is None:
+                self.no_table(hook)
             self.log.info("%s: %s", hook.storage.uri, self.describe(answer))
         return PokeReturnValue(is_done=not pending, xcom_value=answer)
 

@@ -1,12 +1,14 @@
 """Base class of the sensors: poll once or defer, and decide from an error whether to poll again."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow.providers.common.compat.sdk import (
     AirflowException,
+    AirflowSensorTimeout,
     AirflowSkipException,
     BaseOperatorLink,
     BaseSensorOperator,
@@ -14,25 +16,24 @@ from airflow.providers.common.compat.sdk import (
     conf,
 )
 
-from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
+from airflow_hudi_provider.exceptions import HudiSensorTimeoutError, HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.links import TABLE_LINK, push_table_link
+from airflow_hudi_provider.results.failure import task_errors_shown
+from airflow_hudi_provider.results.task_outcome import task_error
 from airflow_hudi_provider.tasks.arguments import check_base_path, check_choice
-from airflow_hudi_provider.triggers.table import HudiTableTrigger
+from airflow_hudi_provider.triggers.table import HudiTableTrigger, error_of
 from hudi_table_services.errors import (
-    CorruptTableError,
     HudiTableServiceError,
     InvalidRequestError,
     StorageError,
     TableNotFoundError,
-    UnsupportedTableError,
 )
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
 
 _SHORTEST_RESCHEDULE_S = 30
-_PERMANENT = (CorruptTableError, InvalidRequestError, TableNotFoundError, UnsupportedTableError)
 
 
 class HudiTableSensor(BaseSensorOperator):
@@ -62,6 +63,7 @@ class HudiTableSensor(BaseSensorOperator):
         self.storage_conn_id = storage_conn_id
         self.if_missing = if_missing
         self.deferrable = deferrable
+        self._has_advised = False  # whether the log names a table that the user may have meant
 
     @abstractmethod
     def query(self, context: "Context") -> Any:
@@ -95,7 +97,22 @@ class HudiTableSensor(BaseSensorOperator):
         }
 
     def execute(self, context: "Context") -> Any:
+        with self._failures_shown(context):
+            return self._begin_wait(context)
+
+    def resume_execution(
+        self, next_method: str, next_kwargs: dict[str, Any] | None, context: "Context"
+    ) -> Any:
+        """Resume a deferred task for Airflow, which raises the error of a timeout in this method."""
+        with self._failures_shown(context):
+            return super().resume_execution(next_method, next_kwargs, context)
+
+    def _begin_wait(self, context: "Context") -> Any:
         push_table_link(self, context)
+        # In mode reschedule, each poke has a process of its own; only the first one searches for similar names.
+        self._has_advised = (
+            self.mode == "reschedule" and context["ti"].get_first_reschedule_date(context) is not None
+        )
         if self.mode == "reschedule" and self.poke_interval < _SHORTEST_RESCHEDULE_S:
             self.log.warning(
                 "poke_interval=%g is short for mode reschedule: if a task resumes too soon, Airflow may consider it "
@@ -125,7 +142,7 @@ class HudiTableSensor(BaseSensorOperator):
         if event is None or not ("error" in event or "answer" in event):
             raise HudiTaskError(f"The trigger ended with an unknown event: {event!r}.")
         if "error" in event:
-            raise HudiTaskRefusedError(str(event["error"]))
+            raise error_of(event)
         answer = event["answer"]
         self.log.info("%s", self.describe(answer))
         return answer
@@ -138,23 +155,80 @@ class HudiTableSensor(BaseSensorOperator):
         try:
             return self.query(context)
         except InvalidRequestError as error:
-            raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
+            raise task_error(error) from error
 
     def _poll_table(self, query: Any) -> PokeReturnValue:
-        hook = HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+        hook = self._hook()
         try:
             return self.poll(hook, query)
-        except _PERMANENT as error:
-            raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
+        except TableNotFoundError as error:
+            raise task_error(_naming_tables(hook, error)) from error
         except StorageError as error:
             if not error.retryable:
-                raise HudiTaskRefusedError(f"{error.kind}: {error}") from error
+                raise task_error(error) from error
             self.log.warning("The timeline could not be read; the sensor polls again later: %s", error)
             return PokeReturnValue(is_done=False)
         except HudiTableServiceError as error:
-            raise HudiTaskError(f"{error.kind}: {error}") from error
+            raise task_error(error) from error
 
     def no_table(self, hook: HudiHook) -> PokeReturnValue:
         """Return the result of a poll that found no table, for a sensor that waits for the table."""
         self.log.info("There is no table at %s yet.", hook.storage.uri)
+        self.advise(hook)
         return PokeReturnValue(is_done=False)
+
+    def advise(self, hook: HudiHook) -> None:
+        """Log, once, the names of tables near a base path without a table, because the path may be misspelt."""
+        if not self._has_advised and (advice := _advice(hook)):
+            self.log.warning("%s", advice)
+        self._has_advised = True
+
+    def _hook(self) -> HudiHook:
+        return HudiHook(self.base_path, hudi_conn_id=self.hudi_conn_id, storage_conn_id=self.storage_conn_id)
+
+    @contextmanager
+    def _failures_shown(self, context: "Context") -> Iterator[None]:
+        """If the task fails, end its log with a block about the error, as the operators do."""
+        with task_errors_shown(self, context, self._table_and_state):
+            try:
+                yield
+            except AirflowSensorTimeout as error:
+                raise self._timed_out(error) from error
+
+    def _table_and_state(self, error: object) -> tuple[str, str]:
+        try:
+            path = self._hook().location.base_path
+        except HudiTaskRefusedError:
+            path = self.base_path or ""
+        return path, "Nothing was changed: a sensor only reads the table."
+
+    def _timed_out(self, error: AirflowSensorTimeout) -> HudiSensorTimeoutError:
+        """Return the error of a timeout with advice. If there is no table, name tables near the base path."""
+        reason = f"The sensor waited for {self.timeout:g} s (timeout), and its condition was not met."
+        hint = "Check whether the other programs write to the table, or raise the argument timeout."
+        try:
+            hook = self._hook()
+            if hook.find_table_config() is None:
+                reason = f"{reason} There is no table at {hook.storage.uri}."
+                hint = _advice(hook) or "Correct the base path, or run the load that creates the table."
+        except (HudiTableServiceError, HudiTaskRefusedError) as unread:
+            self.log.debug("The table could not be read after the timeout: %s", unread)
+        timed_out = HudiSensorTimeoutError(f"{error} {reason} {hint}".strip())
+        timed_out.kind, timed_out.reason, timed_out.hint = AirflowSensorTimeout.__name__, reason, hint
+        return timed_out
+
+
+def _naming_tables(hook: HudiHook, error: TableNotFoundError) -> TableNotFoundError:
+    """Add the names of tables near the base path to the hint of the error, if there are any."""
+    from hudi_table_services.storage.nearby_tables import with_nearby_tables
+
+    return with_nearby_tables(error, hook.location.base_path, hook.location.storage_options)
+
+
+def _advice(hook: HudiHook) -> str:
+    """Return advice that names a table near a base path without a table; empty if there is no such table."""
+    from hudi_table_services.storage.table_store import no_table
+
+    error = no_table(hook.storage)
+    advised = _naming_tables(hook, error)
+    return advised.hint if advised is not error else ""

@@ -142,7 +142,7 @@ class ConnectJob:
         return signal_error(name, exit_code) or HudiTaskError(f"{name} ended with exit code {exit_code}.")
 
     def _log_lines(self, lines: Iterable[str]) -> None:
-        sorter = SparkLogSorter(self._task.log, shown=self._task.shown_messages)
+        sorter = SparkLogSorter(self._task.log, shown=self._task.shown_messages, operator=type(self._task))
         try:
             for line in lines:
                 sorter.info("%s", line.rstrip("\n"))

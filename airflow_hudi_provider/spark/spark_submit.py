@@ -174,7 +174,9 @@ class SparkSubmit:
 
     def sort_log(self, hook: "SparkSubmitHook") -> None:
         """Show the job's own lines in the task's log, and fold the lines of Spark into a log group."""
-        self._log_sorter = SparkLogSorter(hook.log, self._push_spark_ui, self._task.shown_messages)
+        self._log_sorter = SparkLogSorter(
+            hook.log, self._push_spark_ui, self._task.shown_messages, type(self._task)
+        )
         airflow_internals.log_through(hook, self._log_sorter)
 
     def _push_spark_ui(self, address: str) -> None:

@@ -3,6 +3,7 @@
 Error messages name the missing argument or connection.
 """
 
+import difflib
 import json
 import shlex
 from collections.abc import Mapping
@@ -18,6 +19,9 @@ _EXAMPLES = {
     "hudi_conn_id": ("hudi", "/data/lake", "the host is the folder of the tables"),
 }
 """Maps the argument that names a connection to type and host of an example, and to the meaning of the host."""
+
+_DEFAULTS = {"spark_conn_id": "spark_default", "hudi_conn_id": "hudi_default"}
+"""Maps an argument to the id of the connection that Airflow's hook uses by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,9 +96,26 @@ def _no_connection(conn_id: str, argument: str) -> HudiTaskRefusedError:
             f"airflow connections add {shlex.quote(conn_id)} --conn-type {conn_type} --conn-host {shlex.quote(host)}",
             f"export {variable}={shlex.quote(json.dumps({'conn_type': conn_type, 'host': host}))}",
         ]
+    if similar := _similar_connection(conn_id, argument):
+        advice = f"Did you mean {similar!r}? If not, {advice[:1].lower()}{advice[1:]}"
     error = HudiTaskRefusedError(f"{reason} {advice} {' or '.join(lines)}".strip())
     error.reason, error.hint = reason, "\n".join((advice, *lines))
     return error
+
+
+def _similar_connection(conn_id: str, argument: str) -> str:
+    """Return the default connection of the argument if it exists and its id is similar, or else an empty string.
+
+    The function compares no other connections, because a task cannot list them.
+    """
+    default = _DEFAULTS.get(argument, "")
+    if default == conn_id or not difflib.get_close_matches(conn_id.lower(), [default], cutoff=0.75):
+        return ""
+    try:
+        BaseHook.get_connection(default)
+    except AirflowNotFoundException:
+        return ""
+    return default
 
 
 def _root(hudi: Connection | None) -> str:

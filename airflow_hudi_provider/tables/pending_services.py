@@ -78,11 +78,13 @@ def find_pending_services(
 ) -> list[dict[str, Any]]:
     """Return the result of `pending_services`.
 
-    If the table is missing, raise TableNotFoundError if `fails_if_missing` is true, else return an empty list.
+    If the table is missing, raise TableNotFoundError if `fails_if_missing` is true, else return an empty list. If the
+    base path contains other files, raise TableNotFoundError in both cases.
     """
     try:
         return pending_services(hook, services, partitions)
     except TableNotFoundError:
         if fails_if_missing:
             raise
+        hook.find_table_config()  # raises the error about other files
         return []

@@ -69,6 +69,7 @@ class CommitWatch:
         try:
             store = hook.timeline_store()
         except TableNotFoundError:
+            hook.find_table_config()  # raises the error about other files
             return NewCommits(is_missing=True)
         timeline = store.load()
         if cursor is None:

@@ -38,10 +38,14 @@ class HudiCommitCountTrigger(HudiTableTrigger):
 
 
 def count_once(hook: HudiHook, operations: Sequence[str], *, fails_if_missing: bool) -> CommitCount | None:
-    """Count the commits. If the table is missing, raise an error if `fails_if_missing` is true, else return None."""
+    """Count the commits. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
+
+    If the base path contains other files, raise TableNotFoundError in both cases.
+    """
     try:
         return hook.commit_count(operations)
     except TableNotFoundError:
         if fails_if_missing:
             raise
+        hook.find_table_config()  # raises the error about other files
         return None

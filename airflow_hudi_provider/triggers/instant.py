@@ -37,6 +37,8 @@ class HudiInstantTrigger(HudiTableTrigger):
 def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
     """Query the timeline. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
 
+    If the base path contains other files, raise TableNotFoundError in both cases.
+
     Args:
         query: the query. Its ``after`` may also be an ISO date and time, which is converted to the table's time zone.
     """
@@ -48,6 +50,7 @@ def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -
     except TableNotFoundError:
         if fails_if_missing:
             raise
+        hook.find_table_config()  # raises the error about other files
         return None
 
 

@@ -1,7 +1,7 @@
 """Poll a table from the triggerer until it is in the state that a task waits for."""
 
 from abc import abstractmethod
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
@@ -15,8 +15,24 @@ from hudi_table_services.storage.clock import SystemClock
 NO_TABLE = "There is no table yet."
 
 
+def error_event(error: HudiTableServiceError | HudiTaskRefusedError) -> dict[str, str]:
+    """Return the payload of an event about an error: the whole text, and its parts for the log of the task."""
+    if isinstance(error, HudiTableServiceError):
+        parts = {"kind": error.kind, "reason": error.message, "hint": error.hint}
+    else:
+        parts = {"kind": error.kind, "reason": error.reason or str(error), "hint": error.hint}
+    return {"error": f"{type(error).__name__}: {error}", **parts}
+
+
+def error_of(event: Mapping[str, Any]) -> HudiTaskRefusedError:
+    """Return the task's exception for an `error_event`. An earlier release stored events without the parts."""
+    error = HudiTaskRefusedError(str(event["error"]))
+    error.kind, error.reason, error.hint = (str(event.get(name, "")) for name in ("kind", "reason", "hint"))
+    return error
+
+
 class HudiTableTrigger(BaseTrigger):
-    """Fires once, with ``{"answer": …}``, or with ``{"error": message}`` if the wait cannot succeed.
+    """Fires once, with ``{"answer": …}``, or with an `error_event` if the wait cannot succeed.
 
     The trigger polls again after a storage error. It keeps no state between two polls, so a restart of the triggerer
     only causes one more poll. The wait ends at the task's timeout, which Airflow enforces, or at `give_up_at`.
@@ -82,11 +98,11 @@ class HudiTableTrigger(BaseTrigger):
                 answer = await run_in_pool(self._poll_table)
             except StorageError as error:
                 if self.is_late() or not error.retryable:
-                    yield TriggerEvent({"error": f"{error.kind}: {error}"})
+                    yield TriggerEvent(error_event(error))
                     return
                 self.log.warning("The timeline could not be read; the trigger polls again later: %s", error)
             except (HudiTableServiceError, HudiTaskRefusedError) as error:
-                yield TriggerEvent({"error": f"{type(error).__name__}: {error}"})
+                yield TriggerEvent(error_event(error))
                 return
             else:
                 if answer is not None:

@@ -213,7 +213,9 @@ def _claim_home(home: Path) -> IO[str]:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         lock.close()
-        raise StackError(f"Another Airflow runs in {home}. Stop it, or use another folder.") from None
+        raise StackError(
+            f"Another Airflow runs in {home}. Stop it, or use another folder: make airflow HOME_FOLDER=/path/to/folder."
+        ) from None
     return lock
 
 

@@ -17,6 +17,9 @@ CLEANING = "cleaning"
 """Name of the service."""
 
 POLICIES = tuple(policy.value for policy in CleanPolicy)
+_WHY_RECORDED = ". The clean is on the timeline to record, for the next clean, the earliest commit to retain"
+"""Why a clean without deleted files has an instant, as Hudi's empty cleans do."""
+
 _SHOWN_PARTITIONS = 50
 _SHOWN_FILES = 200
 _SHOWN_WAITING = 10
@@ -169,6 +172,8 @@ class CleanReport(Report):
             return f"clean {result.instant_time}: done by an earlier attempt, {deleted} deleted"
         failed = f"; {self.failed_count} could not be deleted" if self.failed_count else ""
         why_not = f": {result.reason}" if not self.file_count and result.reason else ""
+        if why_not and result.instant_time and self.earliest_commit_to_retain:
+            why_not += _WHY_RECORDED
         return f"clean {result.instant_time or ', '.join(self.finished)}: {files} deleted{failed}{why_not}"
 
     def sections(self, result: "JobResult") -> list[Section]:

@@ -76,7 +76,7 @@ def _plan_line(partition: PartitionReport) -> str:
         f"{partition.partition_path or NOT_PARTITIONED}: {counted(len(partition.padded), 'small file')} padded with "
         f"{counted(padded, 'row')}, {counted(len(partition.opened), 'file')} opened with {counted(opened, 'row')}, "
         f"{len(partition.rewritten)} rewritten; "
-        f"{partition.record_size_bytes:g} bytes per row, {partition.record_size}"
+        f"planned with {partition.record_size}"
     )
 
 

@@ -13,6 +13,7 @@ from airflow_hudi_provider.exceptions import HudiTaskError
 from airflow_hudi_provider.operators.clean import CleanOperator
 from airflow_hudi_provider.pages.table_views import history_view
 from airflow_hudi_provider.results.failure import FAILURE_KEY
+from airflow_hudi_provider.results.task_outcome import SKIPPED_KEY
 from airflow_hudi_provider.tables.connection import TableLocation
 from airflow_hudi_provider.tables.registry import RegisteredTable
 from hudi_table_services.model.file_group import FileGroupId
@@ -162,3 +163,13 @@ def test_the_page_of_the_table_names_the_task_that_cleaned(table: SmallTable, ru
     (clean,) = [each for each in view["instants"] if each["action"] == "clean"]
     assert clean["instant"] == done
     assert clean["by"] == {"dag_id": "d", "run_id": "run 1", "task_id": "load", "map_index": ""}
+
+
+def test_a_skipped_task_stores_the_reason_for_the_hudi_tab(table: SmallTable) -> None:
+    ti = TaskInstance()
+    operator = CleanOperator(task_id="clean", base_path=table.storage.base_path, commits_retained=9)
+    with pytest.raises(AirflowSkipException):
+        operator.execute(context(ti=ti, run_id="skipped"))
+    stored = ti.pushed[SKIPPED_KEY]
+    assert stored["outcome"] == "nothing_to_do"
+    assert "cleaning keeps the last 9 commits" in stored["reason"]

@@ -105,6 +105,15 @@ def test_errors_before_the_table_is_known_have_a_block(failed_run: Callable[...,
     assert "/hudi/static/errors.html#huditaskrefusederror" in log
 
 
+def test_a_misspelt_connection_gets_the_similar_one(failed_run: Callable[..., Any]) -> None:
+    _, failure = failed_run(spark_conn_id="spark_defualt")
+    assert failure["hint"].startswith(
+        "Did you mean 'spark_default'? If not, create it under Admin → Connections"
+    )
+    _, failure = failed_run(spark_conn_id="another_cluster")
+    assert failure["hint"].startswith("Create it under Admin → Connections")
+
+
 @pytest.mark.parametrize("rule", ["all_done", "all_success"])
 def test_a_service_after_a_failed_first_load_says_that_there_is_no_table(
     run_dag: Callable[..., Any], operator: Operator, tmp_path: Path, rule: str
@@ -126,6 +135,30 @@ def test_a_service_after_a_failed_first_load_says_that_there_is_no_table(
         "This task has trigger_rule='all_done', so it also runs after a failed load."
     )
     assert (failure["table"], failure["table_now"]) == (str(tmp_path / "table"), "")
+
+
+def test_the_state_of_the_table_does_not_repeat_the_error(
+    failed_run: Callable[..., Any], run_dag: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("1,Ada")
+    _, failure = failed_run(base_path=str(tmp_path / "people.csv"), table_name="t")
+    assert failure["message"].endswith("people.csv is a file; a table is a folder.")
+    assert failure["table_now"] == "It could not be read, for the same reason."
+    with DAG("other_files", schedule=None) as dag:
+        CleanOperator(task_id="clean", base_path=str(tmp_path / "people.csv" / "table"))
+    (clean,) = run_dag(dag).get_task_instances()
+    failure = clean.xcom_pull(task_ids="clean", key=FAILURE_KEY)
+    assert failure["table_now"] == "It could not be read, for the same reason."
+
+
+def test_a_load_into_a_folder_with_other_files_says_that_there_is_no_table(
+    failed_run: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "people.csv").write_text("1,Ada")
+    _, failure = failed_run(base_path=str(tmp_path), table_name="t")
+    assert failure["kind"] == "InvalidRequestError"
+    assert failure["hint"].startswith("Give an empty or new folder")
+    assert failure["table_now"] == "There is no table."
 
 
 def test_other_exceptions_keep_their_traceback(

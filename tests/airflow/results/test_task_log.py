@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from airflow_hudi_provider.operators.upsert import UpsertWithSizingOperator
+from airflow_hudi_provider.results.argument_names import with_argument_names
 from airflow_hudi_provider.results.log import SparkLogSorter, log_result, messages_of_engine
 from hudi_table_services.contract.result import FileStats, JobResult, Outcome, PartitionReport, RowCounts
 from support.airflow.task_context import context
@@ -52,7 +54,7 @@ def test_the_task_log_shows_lines_of_the_job_and_folds_lines_of_spark() -> None:
 
 def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
     log = Lines()
-    with messages_of_engine() as shown:
+    with messages_of_engine(UpsertWithSizingOperator) as shown:
         logging.getLogger("hudi_table_services.services.writing").warning("The column %s", "at")
         logging.getLogger("another.package").warning("other")
     assert shown == {"The column at"}
@@ -68,12 +70,29 @@ def test_a_warning_of_the_checks_before_spark_appears_once() -> None:
     ]
 
 
+def test_warnings_name_arguments_instead_of_flags(caplog: pytest.LogCaptureFixture) -> None:
+    log, text = Lines(), "load the rows again with this source query (--source-sql): SELECT 1"
+    with messages_of_engine(UpsertWithSizingOperator) as shown, caplog.at_level(logging.WARNING):
+        logging.getLogger("hudi_table_services.services.writing").warning("%s", text)
+    assert shown == {text}, "the job may log the same text"
+    assert [record.getMessage() for record in caplog.records] == [
+        "load the rows again with this source query (`source_sql`): SELECT 1"
+    ]
+    sorter = SparkLogSorter(log, operator=UpsertWithSizingOperator)
+    sorter.info(f"2026-11-21 10:00:03,123 WARNING {text}")
+    result = JobResult(request_id="r", outcome=Outcome.COMPLETED, warnings=(text,))
+    log_result(log, result, operator=UpsertWithSizingOperator)
+    assert sum("(`source_sql`)" in line for line in log.lines) == 2
+    assert "--source-sql" not in "".join(log.lines)
+    assert "(`source_sql`)" in with_argument_names(result, UpsertWithSizingOperator).warnings[0]
+
+
 def test_a_note_of_the_checks_before_spark_appears_once() -> None:
     log, engine = Lines(), logging.getLogger("hudi_table_services")
     level = engine.level
     engine.setLevel(logging.INFO)
     try:
-        with messages_of_engine() as shown:
+        with messages_of_engine(UpsertWithSizingOperator) as shown:
             logging.getLogger("hudi_table_services.services.writing").info("The source is not checked")
             logging.getLogger("hudi_table_services.commits.stopwatch").info("read table took 0.0 s")
     finally:

@@ -37,7 +37,7 @@ def test_the_demo_keeps_the_home_of_a_running_airflow(tmp_path: Path) -> None:
     lock = stack._claim_home(home / "airflow")
     with pytest.raises(SystemExit, match="An Airflow is running"):
         fresh_folder(home)
-    with pytest.raises(stack.StackError, match="Another Airflow runs"):
+    with pytest.raises(stack.StackError, match="Another Airflow runs in .* make airflow HOME_FOLDER="):
         stack._claim_home(home / "airflow")
     lock.close()
     assert fresh_folder(home) == home

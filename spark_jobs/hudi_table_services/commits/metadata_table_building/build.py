@@ -9,6 +9,7 @@ from hudi_table_services.commits.metadata_table_building.leftovers import remove
 from hudi_table_services.commits.metadata_table_building.lost_partitions import forget_lost, remember_dropped
 from hudi_table_services.commits.metadata_table_building.new_partition import NewPartition, write_partition
 from hudi_table_services.commits.metadata_table_building.pending_check import refuse_pending_writes
+from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import CommitConflictError
 from hudi_table_services.hudi_format.metadata_table import index_definitions
 from hudi_table_services.hudi_format.metadata_table.properties import metadata_table_properties
@@ -98,7 +99,7 @@ def build_partitions(
                 size_bytes=sum(stat.file_size_bytes for stat in stats),
             )
         )
-        _LOG.info("Built partition %s of the metadata table: %d records.", name, built[-1].records)
+        _LOG.info("Built partition %s of the metadata table: %s.", name, counted(built[-1].records, "record"))
     forget_lost(table.storage, plan.partitions)
     return tuple(built)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.contract.cleaning import CleanedPartition, CleanReport, CleanRequest
 from hudi_table_services.contract.result import JobResult, Outcome
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.jobs.cleaning.deletion import CompletedClean
 from hudi_table_services.model.cleaning import FilesToDelete, Retention
 from hudi_table_services.model.instant import Instant
@@ -15,7 +15,6 @@ from hudi_table_services.options.cleaning_job_options import CleanJobOptions
 from hudi_table_services.tables.clean_history import PastClean
 
 _LOG = logging.getLogger(__name__)
-_MIB = 1 << 20
 
 
 class CleanReporter:
@@ -57,15 +56,15 @@ class CleanReporter:
 
     def _log_outdated(self, partitions_listed: int) -> None:
         if not partitions_listed:
-            _LOG.info("Listed no partition, so the outdated files were not counted.")
+            _LOG.info("No partition had to be checked, so the number of outdated files is unknown.")
             return
         files = sum(len(each.sizes) for each in self._outdated)
         kept = sum(each.kept.count for each in self._outdated)
         size = sum(sum(each.sizes.values()) for each in self._outdated)
         _LOG.info(
-            "Found %s to delete (%.1f MiB) in %d of %s, and %s to keep",
+            "Found %s to delete (%s) in %d of %s, and %s to keep",
             counted(files, "outdated file"),
-            size / _MIB,
+            human_bytes(size),
             sum(1 for each in self._outdated if each.sizes),
             counted(partitions_listed, "partition"),
             counted(kept, "outdated file"),

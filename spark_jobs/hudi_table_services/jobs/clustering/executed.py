@@ -12,7 +12,7 @@ from hudi_table_services.contract.clustering import (
     ColumnSkipping,
 )
 from hudi_table_services.contract.result import FileStats, PartitionReport
-from hudi_table_services.contract.text import counted
+from hudi_table_services.contract.text import counted, human_bytes
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.clustering import Layout, SettledSlice
 from hudi_table_services.model.file_group import FileGroupId
@@ -214,12 +214,12 @@ def log_executed(report: ClusteringPlanReport) -> None:
     if report.state == "reused":
         return
     _LOG.info(
-        "Clustering %s rewrote %s (%.1f MiB) into %d (%.1f MiB). The job checked %s and dropped %s",
+        "Clustering %s rewrote %s (%s) into %d (%s). The job checked %s and dropped %s",
         report.instant_time,
         counted(files_in, "file"),
-        bytes_in / _MIB,
+        human_bytes(bytes_in),
         files_out,
-        bytes_out / _MIB,
+        human_bytes(bytes_out),
         counted(report.rows_checked, "row"),
         counted(report.groups_given_up, "group"),
     )

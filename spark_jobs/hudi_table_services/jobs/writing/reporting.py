@@ -16,7 +16,7 @@ from hudi_table_services.contract.result import (
     PartitionReport,
     RowCounts,
 )
-from hudi_table_services.contract.text import counted, did_you_mean
+from hudi_table_services.contract.text import counted, did_you_mean, human_bytes
 from hudi_table_services.contract.writing import NO_SOURCE_ROWS, UpsertRequest
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.base_file_writer import footer_bytes
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LOG = logging.getLogger(__name__)
-_MIB = 1 << 20
 _LOGGED_PARTITIONS = 50
 _REPEATED_SHARE = 10
 """A warning says so if at least one in this many rows of a new table has the record key of another row."""
@@ -167,15 +166,15 @@ class Report:
             replaced_file_groups=_replaced_count(replaced),
         )
         _LOG.info(
-            "Commit %s inserted %s, updated %d and deleted %d. Before: %s (%.1f MiB), after: %s (%.1f MiB)",
+            "Commit %s inserted %s, updated %d and deleted %d. Before: %s (%s), after: %s (%s)",
             instant.requested_time,
             counted(rows.inserted, "row"),
             rows.updated,
             rows.deleted,
             counted(result.files_before.file_count, "file"),
-            result.files_before.size_bytes / _MIB,
+            human_bytes(result.files_before.size_bytes),
             counted(result.files_after.file_count, "file"),
-            result.files_after.size_bytes / _MIB,
+            human_bytes(result.files_after.size_bytes),
         )
         return result
 

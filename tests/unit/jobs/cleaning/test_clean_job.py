@@ -71,7 +71,8 @@ def test_a_completed_clean_without_deleted_files_says_why() -> None:
     result = history.clean(commits_retained=1)
     assert result.outcome is Outcome.COMPLETED
     assert "0 B deleted: the 3 outdated files stay: 1 because in each file group" in result.summary()
-    assert result.summary().endswith("; 2 because savepoints or pending plans need these files")
+    assert "; 2 because savepoints or pending plans need these files. " in result.summary()
+    assert result.summary().endswith("to record, for the next clean, the earliest commit to retain")
 
 
 @VERSIONS
