@@ -30,9 +30,13 @@ DEFAULT_WARNINGS = {
     "metadata_wrong_statistics": 0.0,
     "oldest_compaction_hours": 24.0,
     "oldest_pending_hours": 24.0,
+    "small_partitions": 100.0,
     "small_file_ratio": 0.5,
 }
 """Maps each measure to its default limit for a warning."""
+
+SMALL_PARTITION_BYTES = 1 << 20
+"""A partition with fewer bytes in its live files counts as small."""
 
 FEW_SMALL_FILES = 20
 """Up to this number of small files, the default limit of ``small_file_ratio`` does not apply.
@@ -155,6 +159,7 @@ MEASURES = {
     "pending_instants": "instants that are requested or inflight",
     "small_file_ratio": "`small_files` divided by the number of live files, from 0 to 1",
     "small_files": "live files below the small-file limit whose partition contains another such file",
+    "small_partitions": "partitions whose live files have less than 1 MiB in total",
 }
 """Maps the name of each measure to its meaning. For every measure, a smaller value is better."""
 

@@ -110,6 +110,7 @@ MEASURE_TITLES = {
     "pending_instants": "Pending instants",
     "small_file_ratio": "Share of small files",
     "small_files": "Small files",
+    "small_partitions": "Partitions below 1 MiB",
 }
 """Maps the name of each measure of the health report to its title in words, for messages, terminals and pages."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudi_table_services.contract.health import (
     FEW_SMALL_FILES,
+    SMALL_PARTITION_BYTES,
     HealthFinding,
     PartitionHealth,
     PendingInstant,
@@ -84,6 +85,9 @@ _ADVICE = {
     "pending_instants": "Take the next step that is listed for each pending instant.",
     "small_file_ratio": _SMALL_FILES,
     "small_files": _SMALL_FILES,
+    "small_partitions": "Load the rows into a new table with fewer partitions: partition it by a column with fewer "
+    "values, or by a longer unit of time, such as month instead of day. No clustering merges files of different "
+    "partitions, and readers open at least one file in each.",
 }
 
 
@@ -272,10 +276,20 @@ def _diagnose_plan(facts: PendingFacts) -> _Diagnosis:
     )
 
 
-def relevant_limits(limits: Mapping[str, float], measures: Mapping[str, float]) -> dict[str, float]:
-    """Leave out the limit of ``small_file_ratio`` if the table has only few small files."""
-    has_few = measures.get("small_files", 0) <= FEW_SMALL_FILES
-    return {name: limit for name, limit in limits.items() if not (has_few and name == "small_file_ratio")}
+def relevant_limits(
+    limits: Mapping[str, float], measures: Mapping[str, float], partition_count: int
+) -> dict[str, float]:
+    """Leave out limits that mean nothing for this table.
+
+    These are the limit of ``small_file_ratio`` if the table has only few small files, and the limit of
+    ``small_partitions`` if at least half of the partitions are larger.
+    """
+    ignored = set()
+    if measures.get("small_files", 0) <= FEW_SMALL_FILES:
+        ignored.add("small_file_ratio")
+    if 2 * measures.get("small_partitions", 0) <= partition_count:
+        ignored.add("small_partitions")
+    return {name: limit for name, limit in limits.items() if name not in ignored}
 
 
 def findings(
@@ -336,6 +350,11 @@ def small_file_measures(partitions: tuple[PartitionHealth, ...]) -> dict[str, fl
     small = sum(each.small_file_count for each in partitions if each.small_file_count > 1)
     live = sum(each.file_count for each in partitions)
     return {"small_files": small, "small_file_ratio": round(small / live, 4) if live else 0.0}
+
+
+def partition_measures(partitions: tuple[PartitionHealth, ...]) -> dict[str, float]:
+    """Return the number of small partitions."""
+    return {"small_partitions": float(sum(each.size_bytes < SMALL_PARTITION_BYTES for each in partitions))}
 
 
 def worst_partitions(partitions: tuple[PartitionHealth, ...]) -> tuple[PartitionHealth, ...]:

@@ -1,7 +1,6 @@
 """Report the health of a table: live, outdated and leftover files, delays, and pending instants. Write nothing."""
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -29,6 +28,7 @@ from hudi_table_services.planning.compaction.unmerged_logs import read_amplifica
 from hudi_table_services.planning.health import (
     findings,
     partition_health,
+    partition_measures,
     relevant_limits,
     small_file_measures,
     status_of,
@@ -69,7 +69,7 @@ def table_health(
     with watch.phase("read table"):
         inspected = _inspect(table, request)
     measures = inspected.measures
-    found = findings(measures, _warning_limits(request, measures), request.failure_limits)
+    found = findings(measures, _warning_limits(request, inspected), request.failure_limits)
     report = replace(inspected, findings=found, status=status_of(found))
     _LOG.info("The state of the table is: %s", report.status)
     if report.status == "failing":
@@ -85,9 +85,10 @@ def table_health(
     )
 
 
-def _warning_limits(request: HealthRequest, measures: Mapping[str, float]) -> dict[str, float]:
-    """Return the default limits that are relevant for these measures, and all limits that the request sets."""
-    return {**relevant_limits(request.warning_limits, measures), **request.own_warning_limits}
+def _warning_limits(request: HealthRequest, report: HealthReport) -> dict[str, float]:
+    """Return the default limits that are relevant for this report, and all limits that the request sets."""
+    relevant = relevant_limits(request.warning_limits, report.measures, report.partition_count)
+    return {**relevant, **request.own_warning_limits}
 
 
 def _unhealthy(report: HealthReport) -> UnhealthyTableError:
@@ -147,6 +148,7 @@ def _inspect_snapshot(
         **log_measures(read_amplification(snapshot), pending, lambda time: _age_hours(table, time)),
         **_pending_measures(pending),
         **small_file_measures(partitions),
+        **partition_measures(partitions),
         **files.measures,
         **metadata.measures,
     }

@@ -337,12 +337,12 @@ def _without_pyarrow(missing: ModuleNotFoundError) -> str:
 def _refuse_mixed_formats(source: SourceSpec, files: Sequence[SourceFile]) -> None:
     """Refuse a source with files of another format among its first files."""
     stated = [(each.uri, other_format(each.stored.name, source.format)) for each in files]
-    (first, found), *others = stated
-    wrong = next(((uri, other) for uri, other in others if other), None)
-    if found or wrong is None:
-        return  # if the first file has the wrong format, reading its columns raises a more precise error
+    right = next((uri for uri, other in stated if not other), None)
+    wrong = next((uri for uri, other in stated if other), None)
+    if right is None or wrong is None:
+        return  # if all files have the wrong format, reading the columns of the first one raises a more precise error
     raise InvalidRequestError(
-        f"The source has files of several formats, such as {first} and {wrong[0]}, but the request reads all of them "
+        f"The source has files of several formats, such as {right} and {wrong}, but the request reads all of them "
         f"as {source.format}.",
         hint=f"Give a pattern that matches only files of one format, such as *.{source.format.lower()}, or set the "
         "source option pathGlobFilter.",
