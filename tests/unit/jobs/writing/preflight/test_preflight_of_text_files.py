@@ -81,13 +81,14 @@ def test_a_reader_option_that_is_neither_true_nor_false_is_refused(tmp_path: Pat
     )
 
 
-def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path) -> None:
+@pytest.mark.parametrize("text", ["b.csv", "0.csv"])
+def test_files_of_several_formats_are_refused(tmp_path: Path, rows: Path, text: str) -> None:
     (tmp_path / "in").mkdir()
     rows.rename(tmp_path / "in" / "a.parquet")
-    (tmp_path / "in" / "b.csv").write_text("id\n1\n")
+    (tmp_path / "in" / text).write_text("id\n1\n")
     mixed = refusal(request(tmp_path, tmp_path / "in"))
     assert "in/a.parquet and " in mixed
-    assert "in/b.csv, but the request reads all of them as parquet. Give a pattern" in mixed
+    assert f"in/{text}, but the request reads all of them as parquet. Give a pattern" in mixed
     assert check_write(request(tmp_path, tmp_path / "in" / "*.parquet")) == CheckedWrite()
 
 
