@@ -336,9 +336,9 @@ def _check_layout(task_id: str, layout: object) -> None:
 def _plan_fields(task: ScheduleClusteringOperator | ClusteringOperator) -> dict[str, Any]:
     """Return the fields of a request that define the plan."""
     return {
-        "sort_columns": names_of(task.sort_columns),
+        "sort_columns": names_of(task.sort_columns, "sort_columns"),
         "layout": task.layout.lower(),
-        "partitions": names_of(task.partitions),
+        "partitions": names_of(task.partitions, "partitions"),
         "every_n_commits": whole_number_of("every_n_commits", task.every_n_commits),
         "preview": task.preview,
     }

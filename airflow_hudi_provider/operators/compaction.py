@@ -311,7 +311,7 @@ class CancelCompactionOperator(HudiPlanOperator):
 def _plan_fields(task: ScheduleCompactionOperator | CompactionOperator) -> dict[str, Any]:
     """Return the fields of a request that define what to plan."""
     return {
-        "partitions": names_of(task.partitions),
+        "partitions": names_of(task.partitions, "partitions"),
         "every_n_commits": whole_number_of("every_n_commits", task.every_n_commits),
         "ignore_trigger": task.ignore_trigger,
         "preview": task.preview,

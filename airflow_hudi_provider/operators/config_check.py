@@ -164,7 +164,7 @@ class HudiConfigCheckOperator(BaseOperator):
         return {
             "options": options_of(self.hudi_options, {}),
             "fail_on": self.fail_on,
-            "accepted_rules": names_of(self.accepted_rules),
+            "accepted_rules": names_of(self.accepted_rules, "accepted_rules"),
         }
 
     def _given_facts(self) -> dict[str, str]:
@@ -195,7 +195,7 @@ class HudiConfigCheckOperator(BaseOperator):
             fields: dict[str, Any] = (
                 {"fail_on": self.fail_on} if "hudi_options" in templated else self._plain_fields()
             )
-            fields["accepted_rules"] = names_of(self.accepted_rules)
+            fields["accepted_rules"] = names_of(self.accepted_rules, "accepted_rules")
             check_rule_names(CheckConfigRequest(facts=facts, **fields))
         except HudiTableServiceError as error:
             raise ValueError(f"{self.task_id}: {error}") from error

@@ -63,8 +63,8 @@ class RebuildMetadataTableOperator(UpkeepOperator):
     ) -> RebuildMetadataTableRequest:
         request = RebuildMetadataTableRequest(
             **self.common_fields(location, request_id, result_uri),
-            partitions=names_of(self.partitions),
-            drop=names_of(self.drop),
+            partitions=names_of(self.partitions, "partitions"),
+            drop=names_of(self.drop, "drop"),
             preview=self.preview,
         )
         resolve_metadata_table_options(request)

@@ -9,7 +9,7 @@ from airflow_hudi_provider.operators.write import HudiWriteOperator
 from airflow_hudi_provider.tables.connection import TableLocation, find_connection
 from airflow_hudi_provider.tables.pending_services import PLANS, PLANS_OF_CLUSTERINGS
 from airflow_hudi_provider.tables.storage_connection import storage_options
-from airflow_hudi_provider.tasks.arguments import check_choice, names_of, options_of, text_of
+from airflow_hudi_provider.tasks.arguments import check_choice, mapping_of, names_of, options_of, string_of
 from airflow_hudi_provider.tasks.plan_policy import STRATEGY_KEY, FilesAtStake, strategy_of
 from airflow_hudi_provider.tasks.run import TaskRun
 from airflow_hudi_provider.tasks.templates import names_filled_in_later
@@ -229,7 +229,7 @@ class UpsertWithSizingOperator(HudiWriteOperator):
                 if "*" in "".join(named)
                 else FilesAtStake(partitions=named, is_certain=True, services=services, held=held)
             )
-        named = names_of(self.partitions)
+        named = names_of(self.partitions, "partitions")
         return FilesAtStake(partitions=named, is_certain=bool(named), services=services, held=held)
 
     def when_empty(self) -> OnEmpty:
@@ -242,8 +242,8 @@ class UpsertWithSizingOperator(HudiWriteOperator):
             table_name=self.table_name,
             operation=self.operation,
             source=self._source(location),
-            record_key=names_of(self.record_key),
-            partition_by=names_of(self.partition_by),
+            record_key=names_of(self.record_key, "record_key"),
+            partition_by=names_of(self.partition_by, "partition_by"),
             ordering_field=self.ordering_field,
             timestamps_without_zone=self.timestamps_without_zone,
             skip_unchanged=self.skip_unchanged,
@@ -264,12 +264,12 @@ class UpsertWithSizingOperator(HudiWriteOperator):
                 f"Operation {self.operation} needs a source.",
                 hint="Give source_path, source_options or source_table.",
             )
-        options = {key: text_of(value) for key, value in (self.source_options or {}).items()}
+        options = mapping_of(self.source_options, "source_options")
         return SourceSpec(
             path=self.source_path or "",
             format=self.source_format,
             options=options,
-            sql=self.source_sql,
+            sql=string_of(self.source_sql, "source_sql"),
             table=self._table_path(location),
             mode=self.source_mode,
             chain=self.source_chain,

@@ -43,6 +43,11 @@ _PUBLIC = ("errors.html", "hudi.css", "icon.svg", "js/theme.js")
 Logs of tasks link to the page. After a login, a browser would not find the section that the link names.
 """
 
+_NO_TABLE = (
+    "There is no such table, or no DAG names it as an asset. A mapped task, or a task whose table comes from a "
+    "template, does not declare its table: list its HudiAsset in the outlets of a task."
+)
+
 # Browsers load content from this server only and run no inline code, so a table's name cannot run as a script.
 CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -123,7 +128,7 @@ def table(
         raise HTTPException(404, f"There is no such view. Views of a table: {', '.join(VIEWS)}.")
     found = next((each for each in registered_tables() if each.table_id == table_id), None)
     if found is None or not may_see(user, found):
-        raise HTTPException(404, "There is no such table.")
+        raise HTTPException(404, _NO_TABLE)
     may_see_tasks = _may_see_tasks(user)
     known: dict[str, Any] = {"name": found.name, "base_path": found.base_path, "asset_id": found.asset_id}
     is_overview = view in ("overview", "summary")

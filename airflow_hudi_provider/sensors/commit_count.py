@@ -57,13 +57,13 @@ class HudiCommitCountSensor(HudiTableSensor):
             if not is_filled_in_later(every_n_commits):
                 self._every()
             if not is_filled_in_later(operations):
-                write_operations(names_of(operations))
+                write_operations(names_of(operations, "operations"))
         except InvalidRequestError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
 
     def query(self, context: "Context") -> _Query:
         refuse_emptied(self, self._filled_in_later)
-        operations = names_of(self.operations)
+        operations = names_of(self.operations, "operations")
         write_operations(operations)
         return _Query(every=self._every(), operations=operations)
 

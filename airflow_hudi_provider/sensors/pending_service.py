@@ -55,13 +55,16 @@ class HudiPendingServiceSensor(HudiTableSensor):
         self._filled_in_later = names_filled_in_later(self, self.template_fields)
         try:
             if not is_filled_in_later(services):
-                services_of(names_of(services))
+                services_of(names_of(services, "services"))
         except InvalidRequestError as error:
             raise ValueError(f"{self.task_id}: {error}") from error
 
     def query(self, context: "Context") -> _Query:
         refuse_emptied(self, self._filled_in_later)
-        return _Query(services=services_of(names_of(self.services)), partitions=names_of(self.partitions))
+        return _Query(
+            services=services_of(names_of(self.services, "services")),
+            partitions=names_of(self.partitions, "partitions"),
+        )
 
     def poll(self, hook: HudiHook, query: _Query) -> PokeReturnValue:
         pending = find_pending_services(

@@ -2,7 +2,7 @@
 
 import ast
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
@@ -13,14 +13,58 @@ from hudi_table_services.contract.text import did_you_mean
 from hudi_table_services.errors import HudiTableServiceError, InvalidRequestError
 from hudi_table_services.options.registry import find_option
 
+_FLAGS = (
+    *("all_failed", "check_source", "declare_asset", "deep", "deferrable", "dry_run_only", "emit_partitions"),
+    *("ignore_trigger", "preview", "skip_unchanged", "take_turns"),
+)
+"""Attributes of operators that are true or false."""
 
-def names_of(given: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Read names from a sequence, or from a string in which commas separate the names."""
-    return (
-        tuple(name.strip() for name in (given.split(",") if isinstance(given, str) else given))
-        if given
-        else ()
-    )
+
+def names_of(given: str | Sequence[str] | None, argument: str) -> tuple[str, ...]:
+    """Read names from a sequence, or from a string in which commas separate the names.
+
+    Args:
+        argument: name of the argument, for the error.
+
+    Raises:
+        InvalidRequestError: the value is neither a string nor a sequence of strings.
+    """
+    if given is None or given == "":
+        return ()
+    names = given.split(",") if isinstance(given, str) else given
+    if isinstance(names, Mapping) or not isinstance(names, Iterable):
+        raise _no_names(argument, given)
+    listed = tuple(names)
+    if not all(isinstance(name, str) for name in listed):
+        raise _no_names(argument, given)
+    return tuple(name.strip() for name in listed)
+
+
+def _no_names(argument: str, given: object) -> InvalidRequestError:
+    return InvalidRequestError(f"{argument} must be a string or a list of strings, not {_short(given)}.")
+
+
+def mapping_of(given: Mapping[str, Any] | None, argument: str) -> dict[str, str]:
+    """Convert the values of a dictionary to strings as `text_of` does.
+
+    Raises:
+        InvalidRequestError: the value is not a dictionary.
+    """
+    if not isinstance(given or {}, Mapping):
+        raise InvalidRequestError(
+            f"{argument} must be a dictionary, not {_short(given)}.",
+            hint=f'Write, for example, {argument}={{"header": "true"}}.'
+            if argument == "source_options"
+            else "",
+        )
+    return {key: text_of(value) for key, value in (given or {}).items()}
+
+
+def string_of(given: str | None, argument: str) -> str | None:
+    """Return the value. Raises InvalidRequestError if the value is neither a string nor None."""
+    if given is not None and not isinstance(given, str):
+        raise InvalidRequestError(f"{argument} must be a string, not {_short(given)}.")
+    return given
 
 
 def text_of(value: Any) -> str:
@@ -184,6 +228,12 @@ def check_job_arguments(task: JobTask, *, is_complete: bool) -> None:
     options = task.hudi_options
     if not (is_filled_in_later(options) or isinstance(options or {}, Mapping)):
         raise ValueError(f"{task.task_id}: hudi_options must be a dictionary, not {options!r}.")
+    for name in _FLAGS:
+        value = getattr(task, name, False)
+        if not isinstance(value, bool) and not is_filled_in_later(value):
+            raise ValueError(
+                f"{task.task_id}: {name.removesuffix('_only')} must be True or False, not {value!r}."
+            )
     try:
         for key in options if isinstance(options, Mapping) else ():
             if find_option(key) is None:

@@ -96,7 +96,12 @@ def _active(events: Any, asset: Asset) -> "Iterator[Any]":
     try:
         events[reference]
     except Exception as error:  # noqa: BLE001 - Airflow's error for an unknown asset has no class of its own
-        _LOG.info("There is no asset event, because Airflow has no active asset %s: %s", asset.uri, error)
+        _LOG.debug("Airflow did not find the asset %s: %s", asset.uri, error)
+        _LOG.info(
+            "No DAG names the asset %s, so this commit causes no asset event, and the table has no page. To change "
+            "this, list the asset in the outlets of a task.",
+            asset.uri,
+        )
         return
     yield reference
 

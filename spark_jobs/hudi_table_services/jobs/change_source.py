@@ -22,6 +22,7 @@ from hudi_table_services.options.writing import resolve_options
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.source_columns import refuse_query_without_view
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.nearby_tables import with_nearby_tables
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.table_store import find_table_config, read_table_config
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
@@ -331,9 +332,12 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
     try:
         config = read_table_config(storage)
     except TableNotFoundError as error:
+        absent = TableNotFoundError(
+            "", hint="Correct the path of the source table, or write the table first."
+        )
+        near = with_nearby_tables(absent, source.base_path, source.storage_options)
         raise InvalidRequestError(
-            f"The source {source.base_path} is not a Hudi table.",
-            hint="Correct the path of the source table, or write the table first.",
+            f"The source {source.base_path} is not a Hudi table.", hint=near.hint
         ) from error
     position = start.position
     if resolve_options(request).operation is not WriteOperation.UPSERT:

@@ -4,6 +4,7 @@ import difflib
 import fnmatch
 import posixpath
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -17,6 +18,7 @@ from hudi_table_services.storage.stores.storage import FolderListing, Storage, S
 _MATCHED_PATHS = 1_000
 _SHOWN_NAMES = 3
 _CLOSE = 0.75
+_DIGITS = re.compile(r"\d")
 """Minimum similarity of a missing name to a name that an error proposes, as difflib computes it."""
 _WILDCARDS = re.compile(r"[*?\[{]")
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
@@ -170,7 +172,10 @@ def _is_visible(name: str) -> bool:
 def _nothing_found(path: str, storage: Storage, names: tuple[str, ...]) -> InvalidRequestError:
     if any(_WILDCARDS.search(name) for name in names):
         message = f"No file matches the source {path!r}."
-        return InvalidRequestError(message, hint="Check the folder and the pattern.")
+        return InvalidRequestError(
+            message,
+            hint="Check the folder and the pattern. The characters * ? [ ] { } in a path belong to a pattern.",
+        )
     last = "/".join(names)
     listing = storage.list_folder("")
     if last in listing.folders or storage.list_folder(last) != FolderListing():
@@ -189,10 +194,26 @@ def _content(folder: str, missing: str, names: Sequence[str]) -> str:
     if not names:
         return f"{folder} is empty or missing."
     close = _most_similar(missing, names)
+    if close and _stem(close[0]) != _stem(missing) and _without_digits(close[0]) == _without_digits(missing):
+        return _content_beside_number(folder, missing, names)
     shown = (*close, *(name for name in names if name not in close))[:_SHOWN_NAMES]
     more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
     question = f"Did you mean {close[0]}? " if close else ""
     return f"{question}{folder} contains: {', '.join(shown)}{more}."
+
+
+def _content_beside_number(folder: str, missing: str, names: Sequence[str]) -> str:
+    """List the names before and after `missing`, which differs from them only in its numbers, such as a date."""
+    begin = max(0, bisect_left(names, missing) - _SHOWN_NAMES // 2)
+    shown = names[begin : begin + _SHOWN_NAMES]
+    return (
+        f"{folder} contains, among others: {', '.join(shown)}. If the files for {missing} can come later, wait for "
+        "them before the load; otherwise correct the date or number in the path."
+    )
+
+
+def _without_digits(name: str) -> str:
+    return _DIGITS.sub("", _stem(name))
 
 
 def _most_similar(missing: str, names: Sequence[str]) -> Sequence[str]:

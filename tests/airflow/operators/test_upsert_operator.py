@@ -65,6 +65,12 @@ def test_arguments_become_the_request(operator: Callable[..., UpsertWithSizingOp
         ({"max_file_size": 10, "hudi_options": {"hoodie.parquet.max.file.size": 11}}, "load: .*11"),
         ({"source_path": None}, "load: .*needs a source"),
         ({"hudi_options": "a=b"}, "load: hudi_options must be a dictionary"),
+        ({"source_options": "header=true"}, "load: .*source_options must be a dictionary, not 'header=true'"),
+        ({"record_key": 5}, "load: .*record_key must be a string or a list of strings, not 5"),
+        ({"partition_by": {"day": 1}}, "load: .*partition_by must be a string or a list of strings"),
+        ({"source_sql": ["SELECT 1"]}, "load: .*source_sql must be a string"),
+        ({"take_turns": "yes"}, "load: take_turns must be True or False, not 'yes'"),
+        ({"dry_run": 1}, "load: dry_run must be True or False, not 1"),
         ({"operation": "upsrt"}, "load: operation='upsrt' must be 'upsert', .*Did you mean upsert\\?"),
         ({"operation": "UPSERT", "source_path": "{{ ds }}"}, "Only upper and lower case differ"),
         (

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
-from hudi_table_services.errors import InvalidDataError
+from hudi_table_services.errors import InvalidDataError, InvalidRequestError
 from hudi_table_services.jobs.writing.upsert import upsert
 from judges.hudi_rs import read_snapshot
 
@@ -76,3 +76,26 @@ def test_rows_without_a_partition_value_and_rows_with_the_key_of_another_row_giv
     found = write(spark, tmp_path, source, partition_by=("city",)).warnings
     assert any("no value of the partition column 'city'" in each for each in found)
     assert any("rows are not in the table" in each and "record key (id)" in each for each in found)
+
+
+def test_two_quotes_in_a_value_in_quotes_mean_one_quote_unless_the_request_chooses_the_escape_character(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    source = csv(tmp_path, 'id,name\n1,"He said ""hi"", twice"\n2,"C:\\dir\\"\n', inferSchema="true")
+    write(spark, tmp_path, source)
+    assert stored(tmp_path, "id", "name") == [(1, 'He said "hi", twice'), (2, "C:\\dir\\")]
+    chosen = csv(tmp_path, 'id,name\n1,"an \\" escaped quote"\n', inferSchema="true", escape="\\")
+    write(spark, tmp_path, chosen)
+    assert stored(tmp_path, "id", "name")[0] == (1, 'an " escaped quote')
+
+
+def test_the_error_about_dates_in_another_form_proposes_the_form(spark: SparkSession, tmp_path: Path) -> None:
+    german = {"inferSchema": "true", "dateFormat": "dd.MM.yyyy"}
+    write(spark, tmp_path, csv(tmp_path, "id,day\n1,31.12.2026\n", **german))
+    forgotten = csv(tmp_path, "id,day\n1,01.02.2026\n2,02.02.2026\n", inferSchema="true")
+    with pytest.raises(InvalidRequestError, match="'01.02.2026'") as refused:
+        write(spark, tmp_path, forgotten)
+    assert (
+        refused.value.hint
+        == "Set the source option dateFormat to the form of these texts, such as dateFormat=dd.MM.yyyy"
+    )

@@ -112,3 +112,16 @@ def test_sources_without_files_are_refused(tmp_path: Path, path: str, expected: 
 def test_a_host_after_two_slashes_is_refused() -> None:
     with pytest.raises(InvalidRequestError, match="Write file:///"):
         first_source_files("file://in/orders.parquet", {})
+
+
+def test_the_error_about_a_missing_date_lists_the_neighbours_and_proposes_no_other_date(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, *(f"orders/2026-11-0{day}/a.csv" for day in (1, 2, 3, 5, 6, 7)))
+    with pytest.raises(InvalidRequestError, match="does not exist") as missing:
+        found(str(tmp_path / "orders" / "2026-11-04"))
+    assert (
+        "2026-11-03/, 2026-11-05/, 2026-11-06/. If the files for 2026-11-04 can come later"
+        in missing.value.hint
+    )
+    assert "Did you mean" not in missing.value.hint

@@ -40,7 +40,7 @@ def _rows(result: JobResult) -> str:
     others = {
         "unchanged": rows.unchanged,
         "older than the stored version": rows.older_than_stored,
-        "with the key of another row": rows.superseded,
+        "left out because another row has their key": rows.superseded,
         "dropped because their key exists": rows.dropped_existing,
         "deletes without a stored row": rows.unmatched_deletes,
     }

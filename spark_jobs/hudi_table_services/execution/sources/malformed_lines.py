@@ -1,4 +1,7 @@
-"""Refuse lines of CSV and JSON files that Spark cannot parse. By default, Spark reads them as rows with nulls."""
+"""Read CSV files as RFC 4180 defines them, and refuse lines of CSV and JSON files that Spark cannot parse.
+
+By default, Spark reads such lines as rows with nulls.
+"""
 
 import re
 from collections.abc import Mapping
@@ -13,6 +16,7 @@ if TYPE_CHECKING:
 _CORRUPT = "_corrupt_record"
 """Column that Spark adds to the rows of JSON files if it cannot parse a line (spark.sql.columnNameOfCorruptRecord)."""
 _PERMISSIVE_OPTIONS = frozenset({"mode", "columnnameofcorruptrecord"})
+_QUOTE_OPTIONS = frozenset({"escape", "quote", "chartoescapequoteescaping"})
 _CSV_RECORD = re.compile(
     r"\[MALFORMED_CSV_RECORD\] Malformed CSV record: (.*?)(?:\s*SQLSTATE: \w+)?$", re.MULTILINE
 )
@@ -20,19 +24,25 @@ _MARK = "MALFORMED_RECORD_IN_PARSING"
 _FILE = re.compile(r"Encountered error while reading file (\S+?)\.\s")
 _SHOWN_CHARACTERS = 200
 _OTHER_MODES = (
-    "To leave out such lines, set the source option mode=DROPMALFORMED; to read missing values as null, set "
-    "mode=PERMISSIVE."
+    "To leave out such lines, set the source option mode=DROPMALFORMED; to read missing values as null and drop "
+    "surplus values, set mode=PERMISSIVE."
 )
 
 
 def strict_options(source: SourceSpec) -> Mapping[str, str]:
-    """Return the reader options of a source, with an error for each malformed line of a CSV file.
+    """Return the reader options of a source, with stricter defaults for CSV files than those of Spark.
 
-    If the request has an option for malformed lines, the options stay as they are.
+    Without an option for malformed lines, each malformed line is an error. Without an option for quotes, two quotes in
+    a value in quotes mean one quote, as in RFC 4180 and in the files of pandas; Spark's own default is a backslash.
     """
-    if source.format.lower() != "csv" or _chooses_mode(source):
+    if source.format.lower() != "csv":
         return source.options
-    return {**source.options, "mode": "FAILFAST"}
+    options = dict(source.options)
+    if not _chooses_mode(source):
+        options["mode"] = "FAILFAST"
+    if _QUOTE_OPTIONS.isdisjoint(name.lower() for name in options):
+        options["escape"] = '"'
+    return options
 
 
 def refuse_corrupt_documents(frame: "DataFrame", source: SourceSpec) -> None:
@@ -68,7 +78,7 @@ def malformed_record_error(error: Exception) -> InvalidDataError | None:
     return InvalidDataError(
         f"A line of a CSV file does not have as many values as the file has columns{where}: {_shown(record[1])}.",
         hint="Correct the line. If a value in quotes contains a line break, set the source option multiLine=true. "
-        + _OTHER_MODES,
+        "If the file has backslashes before quotes, set escape=\\\\. " + _OTHER_MODES,
     )
 
 

@@ -6,6 +6,7 @@ the table fail.
 """
 
 import logging
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -332,7 +333,7 @@ class _RestoreJob:
             raise InvalidRequestError(
                 f"Savepoint {later[-1]} protects a commit that would be undone.",
                 hint="Restore to that savepoint, or delete it first: "
-                f"delete_savepoint.py --base-path {self._table.storage.base_path} --instant {later[-1]}.",
+                f"delete_savepoint.py --base-path {shlex.quote(self._table.storage.base_path)} --instant {later[-1]}.",
             )
         require_whole(self._table, timeline, savepoint, kept)
         require_inputs(self._table, timeline, savepoint, chosen)

@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _EXAMPLE = "TIMESTAMP"
+_FORMAT_OPTIONS = {
+    "date": "dateFormat",
+    "timestamp": "timestampFormat",
+    "timestamp_ntz": "timestampNTZFormat",
+}
+"""Maps types in Spark SQL to options of Spark's CSV reader with the form of the texts of this type."""
 
 
 def null_column_warnings(
@@ -178,7 +184,11 @@ def explain_text_columns(
     found = count_unread_texts(frame, casts)
     sentences = " ".join(each.sentence for each in found)
     query = f"give this source query (--source-sql): {cast_query(frame.columns, casts, function='TRY_CAST')}"
-    if unread := [each for each in found if each.unread_count]:
+    in_other_form = [each for each in found if each.unread_count and each.type_name in _FORMAT_OPTIONS]
+    if in_other_form and all(2 * each.unread_count >= each.value_count for each in in_other_form):
+        option = _FORMAT_OPTIONS[in_other_form[0].type_name]
+        query = f"set the source option {option} to the form of these texts, such as {option}=dd.MM.yyyy"
+    elif unread := [each for each in found if each.unread_count]:
         same = len({each.example for each in unread}) == 1
         option = unread[0].null_option if same else "the source option nullValue"
         query = f"set {option} to read this text as null, or {query}"

@@ -21,7 +21,7 @@ from hudi_table_services.model.table_config import RecordMergeMode, TableConfig
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
-from hudi_table_services.options.keys.writing import ORDERING_FIELDS
+from hudi_table_services.options.keys.writing import ORDERING_FIELDS, TABLE_VERSION
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.added_columns import (
     fields_not_in,
@@ -254,14 +254,25 @@ def _new_table_warnings(
 ) -> tuple[str, ...]:
     """Return warnings about the columns of a new table that some readers or later writes cannot use.
 
-    A request that chooses how to store timestamps gets no warning about them.
+    A request that chooses how to store timestamps gets no warning about them. For an existing table, the only warning
+    is about an option that applies to new tables.
     """
     if config is not None:
-        return ()
+        return _ignored_version(options, config)
     narrow = warn_of_narrow_decimals(writer_schema, options.new_table_version, source)
     if options.timestamps_without_zone is not None:
         return narrow
     return (*warn_of_columns_without_zone(writer_schema), *narrow)
+
+
+def _ignored_version(options: WriteOptions, config: TableConfig) -> tuple[str, ...]:
+    given = options.hoodie_options.get(TABLE_VERSION.key)
+    if given is None or given.strip() == str(int(config.table_version)):
+        return ()
+    return (
+        f"{TABLE_VERSION}={given} has no effect, because the table exists and has version {int(config.table_version)}. "
+        "A write does not change the version of a table.",
+    )
 
 
 def _version(options: WriteOptions, config: TableConfig | None) -> TableVersion:

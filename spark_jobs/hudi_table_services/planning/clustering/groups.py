@@ -134,9 +134,9 @@ def warn_of_lone_files(groups: Sequence[PlannedGroup], options: ClusteringOption
     if not lone or not options.layout.is_sorted or asks_for_single_files:
         return ()
     return (
-        f"{len(lone)} of {counted(len(groups), 'group')} of the plan only sort a single file below "
-        f"{human_bytes(LONE_FILE_BYTES)}. Queries read such a file completely, whatever the order of its rows is. "
-        f"To leave these groups out, set {SINGLE_GROUP_ENABLED}=false.",
+        f"Of {counted(len(groups), 'group')} of the plan, {len(lone)} only {'sorts' if len(lone) == 1 else 'sort'} a "
+        f"single file below {human_bytes(LONE_FILE_BYTES)}. Queries read such a file completely, whatever the order of "
+        f"its rows is. To leave such groups out, set {SINGLE_GROUP_ENABLED}=false.",
     )
 
 

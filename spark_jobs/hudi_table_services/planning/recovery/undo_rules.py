@@ -5,6 +5,7 @@ project also requires that the file groups that the commit replaced still exist.
 these file groups exist, so another module checks this condition.
 """
 
+import shlex
 from collections.abc import Collection, Iterable
 
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
@@ -57,7 +58,7 @@ def _advice_on_later_writes(timeline: Timeline, instant: Instant, base_path: str
     ]
     if earlier:
         advice += (
-            f" To undo all writes after savepoint {max(earlier)}, run restore.py --base-path {base_path} "
+            f" To undo all writes after savepoint {max(earlier)}, run restore.py --base-path {shlex.quote(base_path)} "
             f"--savepoint {max(earlier)} instead."
         )
     return advice
@@ -91,7 +92,7 @@ def _protecting(timeline: Timeline, instant: Instant) -> list[str]:
 
 
 def _deletion(base_path: str, savepoint: str) -> str:
-    return f"delete_savepoint.py --base-path {base_path} --instant {savepoint}"
+    return f"delete_savepoint.py --base-path {shlex.quote(base_path)} --instant {savepoint}"
 
 
 def restored_instants(

@@ -118,7 +118,7 @@ def _refuse_missing(table: StructType, incoming: StructType, parent: str) -> Non
         f"The rows have no column {_path(parent, first.name)!r}, which the table has ({first.type})."
         if len(missing) == 1
         else f"The rows lack {len(missing)} columns that the table has: {named}.",
-        hint=_advice_on_missing([field.name for field in missing], new),
+        hint=_advice_on_missing([field.name for field in missing], [] if parent else new),
     )
 
 
@@ -126,7 +126,8 @@ def _advice_on_missing(missing: Sequence[str], new: Sequence[str]) -> str:
     """Return advice about columns that the rows lack.
 
     Args:
-        new: names of the columns of the rows that the table does not have.
+        new: names of the columns of the rows that the table does not have; empty for members of a struct, because no
+            short query renames a member.
     """
     by_lower_case = {name.lower(): name for name in new}
     questions = []
@@ -255,10 +256,10 @@ class _Merger:
         query = cast_query(self.source_names, casts, function=function, rows=self.rows)
         cast = f"ast the column in the source query, source_sql (--source-sql), as in: {query}."
         if isinstance(table, DecimalType) and isinstance(incoming, DecimalType):
-            later = f", or with {TABLE_VERSION}=9, so that decimals can become wider"
+            later = f" or create it with {TABLE_VERSION}=9, so that its decimals can become wider"
             return (
-                f"If all values of the rows fit into {table}, c{cast} Otherwise load all rows into a new table, with a "
-                f"wider decimal in the source query{later if self.version < TableVersion.V8 else ''}."
+                f"If all values of the rows fit into {table}, c{cast} Otherwise load all rows into a new table: give "
+                f"it a wider decimal in the source query{later if self.version < TableVersion.V8 else ''}."
             )
         return f"C{cast}{note}"
 

@@ -218,7 +218,7 @@ def test_a_plan_that_only_sorts_single_tiny_files_gives_a_warning() -> None:
     schema = '{"type":"record","name":"r","fields":[{"name":"id","type":"long"}]}'
     table.commit(FileGroupId("c", "c0-0"), schema=schema)
     (warning,) = schedule(table, options, preview=True).warnings
-    assert warning.startswith("2 of 3 groups of the plan only sort a single file below 1.0 MiB.")
+    assert warning.startswith("Of 3 groups of the plan, 2 only sort a single file below 1.0 MiB.")
     key = "hoodie.clustering.plan.strategy.single.group.clustering.enabled"
     assert warning.endswith(f"set {key}=false.")
     without = schedule(table, {**options, key: "false"}, preview=True)
