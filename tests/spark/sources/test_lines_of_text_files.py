@@ -3,31 +3,13 @@
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from hudi_table_services.contract.result import JobResult
-from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
+from hudi_table_services.contract.writing import SourceSpec
 from hudi_table_services.errors import InvalidDataError, InvalidRequestError
-from hudi_table_services.jobs.writing.upsert import upsert
-from judges.hudi_rs import read_snapshot
-
-
-def write(spark: SparkSession, folder: Path, source: SourceSpec, **fields: Any) -> JobResult:
-    known = {"table_name": "t", "record_key": ("id",), **fields}
-    return upsert(spark, UpsertRequest(base_path=str(folder / "t"), source=source, **known))
-
-
-def csv(folder: Path, text: str, **options: str) -> SourceSpec:
-    (folder / "rows.csv").write_text(text)
-    return SourceSpec(path=str(folder / "rows.csv"), format="csv", options={"header": "true", **options})
-
-
-def stored(folder: Path, *names: str) -> list[tuple[Any, ...]]:
-    rows = read_snapshot(folder / "t").to_pylist()
-    return sorted(tuple(row[name] for name in names) for row in rows)
+from spark.sources.user_files import csv, stored, write
 
 
 @pytest.mark.parametrize("text", ["id,name\n1,a\n2,b,more\n", "id,name\n1,a\n2\n"])

@@ -3,7 +3,6 @@
 import datetime
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,7 +10,6 @@ import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from hudi_table_services.contract.result import JobResult
 from hudi_table_services.contract.writing import SourceSpec, UpsertRequest
 from hudi_table_services.errors import HudiTableServiceError, InvalidDataError, InvalidRequestError
 from hudi_table_services.execution.arrow_schema import schema_from_spark_json
@@ -21,28 +19,12 @@ from hudi_table_services.execution.sources.source_columns import (
     read_source_columns,
 )
 from hudi_table_services.jobs.writing.preflight import check_write
-from hudi_table_services.jobs.writing.upsert import upsert
 from hudi_table_services.storage.source_files import first_source_files
-from judges.hudi_rs import read_snapshot
+from spark.sources.user_files import csv, stored, write
 from support.depth import cases
 
 MOMENTS = ["2026-03-29T01:30:00.123456789", "1969-12-31T23:59:59.999999001", None]
 FLOORED = ["2026-03-29T01:30:00.123456", "1969-12-31T23:59:59.999999", None]
-
-
-def write(spark: SparkSession, folder: Path, source: SourceSpec, **fields: Any) -> JobResult:
-    known = {"table_name": "t", "record_key": ("id",), **fields}
-    return upsert(spark, UpsertRequest(base_path=str(folder / "t"), source=source, **known))
-
-
-def csv(folder: Path, text: str, **options: str) -> SourceSpec:
-    (folder / "rows.csv").write_text(text)
-    return SourceSpec(path=str(folder / "rows.csv"), format="csv", options={"header": "true", **options})
-
-
-def stored(folder: Path, *names: str) -> list[tuple[Any, ...]]:
-    rows = read_snapshot(folder / "t").to_pylist()
-    return sorted(tuple(row[name] for name in names) for row in rows)
 
 
 @pytest.mark.parametrize("zone", [None, "UTC"])
