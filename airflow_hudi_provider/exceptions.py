@@ -3,8 +3,8 @@
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException, AirflowSensorTimeout
 
 
-class HudiTaskError(AirflowException):
-    """The task failed; another try may succeed.
+class _ErrorParts:
+    """The parts of an error, for the block at the end of a task's log and for the pages.
 
     Attributes:
         kind: name of the engine's error class, or an empty string if the task itself raised the error.
@@ -19,25 +19,13 @@ class HudiTaskError(AirflowException):
     is_shown: bool = False
 
 
-class HudiTaskRefusedError(AirflowFailException):
-    """The task cannot succeed without a change, so Airflow does not retry it.
-
-    The attributes are the same as in `HudiTaskError`.
-    """
-
-    kind: str = ""
-    reason: str = ""
-    hint: str = ""
-    is_shown: bool = False
+class HudiTaskError(_ErrorParts, AirflowException):
+    """The task failed; another try may succeed."""
 
 
-class HudiSensorTimeoutError(AirflowSensorTimeout):
-    """The time limit of a sensor has passed. Airflow does not retry the task.
+class HudiTaskRefusedError(_ErrorParts, AirflowFailException):
+    """The task cannot succeed without a change, so Airflow does not retry it."""
 
-    The attributes are the same as in `HudiTaskError`.
-    """
 
-    kind: str = ""
-    reason: str = ""
-    hint: str = ""
-    is_shown: bool = False
+class HudiSensorTimeoutError(_ErrorParts, AirflowSensorTimeout):
+    """The time limit of a sensor has passed. Airflow does not retry the task."""
