@@ -18,8 +18,8 @@ from hudi_table_services.storage.stores.storage import FolderListing, Storage, S
 _MATCHED_PATHS = 1_000
 _SHOWN_NAMES = 3
 _CLOSE = 0.75
-_DIGITS = re.compile(r"\d")
 """Minimum similarity of a missing name to a name that an error proposes, as difflib computes it."""
+_DIGITS = re.compile(r"\d")
 _WILDCARDS = re.compile(r"[*?\[{]")
 _ALTERNATIVES = re.compile(r"\{([^{}]*)\}")
 _ROOT = re.compile(r"(?:[a-zA-Z][a-zA-Z0-9+.-]*://[^/]*)?/*")

@@ -78,7 +78,8 @@ def malformed_record_error(error: Exception) -> InvalidDataError | None:
     return InvalidDataError(
         f"A line of a CSV file does not have as many values as the file has columns{where}: {_shown(record[1])}.",
         hint="Correct the line. If a value in quotes contains a line break, set the source option multiLine=true. "
-        "If the file has backslashes before quotes, set escape=\\\\. " + _OTHER_MODES,
+        "If the file has a backslash before each quote in a value, set the source option escape to a backslash. "
+        + _OTHER_MODES,
     )
 
 

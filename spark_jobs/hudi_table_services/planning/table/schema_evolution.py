@@ -254,14 +254,13 @@ class _Merger:
             )
         casts = {path: sql_name(table).upper()}
         query = cast_query(self.source_names, casts, function=function, rows=self.rows)
-        cast = f"ast the column in the source query, source_sql (--source-sql), as in: {query}."
         if isinstance(table, DecimalType) and isinstance(incoming, DecimalType):
             later = f" or create it with {TABLE_VERSION}=9, so that its decimals can become wider"
-            return (
-                f"If all values of the rows fit into {table}, c{cast} Otherwise load all rows into a new table: give "
-                f"it a wider decimal in the source query{later if self.version < TableVersion.V8 else ''}."
+            note = (
+                f" The query fails if a value does not fit into {table}. In this case, load all rows into a new table: "
+                f"give it a wider decimal in the source query{later if self.version < TableVersion.V8 else ''}."
             )
-        return f"C{cast}{note}"
+        return f"Cast the column in the source query, source_sql (--source-sql), as in: {query}.{note}"
 
 
 def _wider_primitive(table: DataType, incoming: DataType) -> DataType | None:
