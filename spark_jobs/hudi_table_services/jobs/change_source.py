@@ -332,12 +332,12 @@ def _check_start(request: UpsertRequest, source: ChangeSource, start: LoadStart)
     try:
         config = read_table_config(storage)
     except TableNotFoundError as error:
-        absent = TableNotFoundError(
-            "", hint="Correct the path of the source table, or write the table first."
-        )
-        near = with_nearby_tables(absent, source.base_path, source.storage_options)
+        near = with_nearby_tables(error, source.base_path, source.storage_options)
         raise InvalidRequestError(
-            f"The source {source.base_path} is not a Hudi table.", hint=near.hint
+            f"The source {source.base_path} is not a Hudi table.",
+            hint="Correct the path of the source table, or write the table first."
+            if near is error
+            else near.hint,
         ) from error
     position = start.position
     if resolve_options(request).operation is not WriteOperation.UPSERT:

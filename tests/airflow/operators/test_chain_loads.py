@@ -198,6 +198,13 @@ def test_a_source_that_does_not_exist_fails_without_a_retry(
         load(source_table=f"{tmp_path}/nothing").execute(in_run(1))
 
 
+def test_the_error_about_a_misspelt_source_table_proposes_the_table(
+    load: Callable[..., UpsertWithSizingOperator], source: LogTable
+) -> None:
+    with pytest.raises(HudiTaskRefusedError, match=f"Did you mean {source.base_path}[?]"):
+        load(source_table=f"{source.base_path}x").execute(in_run(1))
+
+
 def test_an_incremental_window_can_begin_at_a_stored_position(source: LogTable, loaded: LogTable) -> None:
     (position,) = change_positions(HudiHook(str(loaded.base_path)))
     hook = HudiHook(position.source)

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _LOGGED_PARTITIONS = 50
 _REPEATED_SHARE = 10
-"""A warning says so if at least one in this many rows of a new table has the record key of another row."""
+"""A new table causes a warning if at least one in this many rows has the record key of another row."""
 
 
 class Report:

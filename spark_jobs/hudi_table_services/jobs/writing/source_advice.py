@@ -187,7 +187,8 @@ def explain_text_columns(
     in_other_form = [each for each in found if each.unread_count and each.type_name in _FORMAT_OPTIONS]
     if in_other_form and all(2 * each.unread_count >= each.value_count for each in in_other_form):
         option = _FORMAT_OPTIONS[in_other_form[0].type_name]
-        query = f"set the source option {option} to the form of these texts, such as {option}=dd.MM.yyyy"
+        example = "dd.MM.yyyy" if option == "dateFormat" else "'dd.MM.yyyy HH:mm'"
+        query = f"set the source option {option} to the form of these texts, such as {option}={example}"
     elif unread := [each for each in found if each.unread_count]:
         same = len({each.example for each in unread}) == 1
         option = unread[0].null_option if same else "the source option nullValue"

@@ -63,7 +63,8 @@ class WriteSettings:
         base_files: options of the written files; `parquet` and `bloom` derive from them.
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
-        new_table_warnings: a sentence about columns of a new table that some readers cannot read.
+        table_warnings: a sentence about an option that an existing table makes ineffective, and about each kind of
+            column in a new table that some readers or later writes cannot use.
         filled: columns of the table, and members of its structs, that the rows lack, with their paths. The write stores
             null in them.
         uses_session_zone: whether timestamps without time zone are times in Spark's session time zone; otherwise they
@@ -81,7 +82,7 @@ class WriteSettings:
     zoned: ZonedColumns
     uses_session_zone: bool
     schema_warnings: tuple[str, ...] = ()
-    new_table_warnings: tuple[str, ...] = ()
+    table_warnings: tuple[str, ...] = ()
     filled: tuple[tuple[str, Field], ...] = ()
 
     @property
@@ -106,10 +107,10 @@ class WriteSettings:
             keys = _key_columns(self.key_generator)
             paths, verb = tuple(path for path in paths if path.split(".")[0] in keys), "read"
         if not paths or self.zoned.is_chosen:
-            return (*self.schema_warnings, *self.new_table_warnings)
+            return (*self.schema_warnings, *self.table_warnings)
         return (
             *self.schema_warnings,
-            *self.new_table_warnings,
+            *self.table_warnings,
             f"Timestamps without time zone are {verb} as times in UTC: {', '.join(paths)}. To choose, set "
             "timestamps_without_zone (--timestamps-without-zone) to utc, session or refuse.",
         )
@@ -175,7 +176,7 @@ def derive_settings(
         schema_warnings=_schema_warnings(
             table, batch, writer_schema, source, () if deletes else combine_fields
         ),
-        new_table_warnings=_new_table_warnings(options, config, writer_schema, source),
+        table_warnings=_table_warnings(options, config, writer_schema, source),
         filled=_filled(options, table, batch),
         uses_session_zone=options.timestamps_without_zone is TimestampsWithoutZone.SESSION,
     )
@@ -249,13 +250,13 @@ def _widened(table: StructType | None, writer_schema: StructType) -> tuple[str, 
     )
 
 
-def _new_table_warnings(
+def _table_warnings(
     options: WriteOptions, config: TableConfig | None, writer_schema: StructType, source: SourceSpec | None
 ) -> tuple[str, ...]:
-    """Return warnings about the columns of a new table that some readers or later writes cannot use.
+    """Return warnings about a version that an existing table does not have, or about the columns of a new table.
 
-    A request that chooses how to store timestamps gets no warning about them. For an existing table, the only warning
-    is about an option that applies to new tables.
+    Some readers or later writes cannot use these columns. A request that chooses how to store timestamps gets no
+    warning about them.
     """
     if config is not None:
         return _ignored_version(options, config)

@@ -35,11 +35,11 @@ SCHEMA = """{"type": "record", "name": "trips", "fields": [
     {"name": "n", "type": ["null", "long"], "default": null}]}"""
 
 
-def settings_for(folder: Path, incoming: DataType, *added: Field) -> WriteSettings:
+def settings_for(folder: Path, incoming: DataType, *added: Field, **given: str) -> WriteSettings:
     table = SmallTable(LocalStorage(str(folder / "t")), TableVersion.V9)
     table.commit(schema=SCHEMA)
     batch = StructType((Field("id", STRING, False), Field("city", STRING), Field("n", incoming), *added))
-    options = resolve_options(UpsertRequest(base_path=str(folder / "t")))
+    options = resolve_options(UpsertRequest(base_path=str(folder / "t"), options=given))
     return open_write(table.storage, options, table.config, batch)[0]
 
 
@@ -61,6 +61,16 @@ def test_there_is_no_warning_if_the_column_keeps_its_type(tmp_path: Path, incomi
 def test_the_warnings_of_a_write_name_the_columns_that_it_adds(tmp_path: Path) -> None:
     (permanent,) = settings_for(tmp_path, LONG, Field("weight", LONG)).warnings
     assert "'weight' (long)" in permanent
+
+
+@pytest.mark.parametrize(("version", "warns"), [("6", True), ("9", False)])
+def test_a_version_that_the_existing_table_does_not_have_causes_a_warning(
+    tmp_path: Path, version: str, warns: bool
+) -> None:
+    found = settings_for(tmp_path, LONG, **{"hoodie.write.table.version": version}).warnings
+    assert [each.partition(",")[0] for each in found] == (
+        ["hoodie.write.table.version=6 has no effect"] if warns else []
+    )
 
 
 NEW = {"hoodie.table.type": "MERGE_ON_READ"}

@@ -109,6 +109,9 @@ def test_the_error_about_later_writes_names_the_savepoints_that_matter() -> None
     assert "Savepoint 20260102030400003 also protects it." in str(protected.value)
     assert "delete_savepoint.py --base-path /lake/t --instant 20260102030400003." in protected.value.hint
     assert "restore.py" not in protected.value.hint, "a restore to savepoint 3 does not undo commit 2"
+    with pytest.raises(InvalidRequestError) as in_a_folder_with_a_space:
+        require_newest(Timeline.of([*writes, savepoint(3)]), [at(2)], "/lake/my trips")
+    assert "delete_savepoint.py --base-path '/lake/my trips' --instant" in in_a_folder_with_a_space.value.hint
 
     with pytest.raises(InvalidRequestError) as earlier:
         require_newest(Timeline.of([*writes, savepoint(1)]), [at(2)], "/lake/t")
