@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hudi_table_services.tables.archived_timeline import ArchivedTimeline
     from hudi_table_services.tables.clustering_history import ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
+    from hudi_table_services.tables.commit_counter import CommitCounter
     from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
 
@@ -113,24 +114,25 @@ class HudiHook(BaseHook):
 
         return ArchivedTimeline(self.storage, self.table_config())
 
-    def commit_count(self, operations: Sequence[str] = ()) -> "CommitCount":
-        """Count the completed writes that were requested after the newest completed or pending clustering.
+    def commit_count(self, operations: Sequence[str] = (), *, enough: int | None = None) -> "CommitCount":
+        """Count the completed writes that were requested after the newest clustering, completed or pending.
 
-        The result has the attributes ``count``, ``since`` and ``instants``.
+        The result has the attributes ``count``, ``since``, ``instants`` and ``is_complete``.
 
         Args:
             operations: write operations to count, such as ``upsert``. If empty, count all writes that change rows.
+            enough: number of commits after which the hook reads no further archived commits. If it stops, ``count`` is
+                a lower bound, and ``is_complete`` is False.
 
-        Raises:
-            TableNotFoundError: there is no table.
-            InvalidRequestError: one of the names is not a write operation of Hudi.
+        Raises TableNotFoundError, or InvalidRequestError for a name that is not a write operation of Hudi.
         """
-        from hudi_table_services.tables.commit_counter import count_commits_of
+        return self.commit_counter().count(write_operations(operations), enough=enough)
 
-        wanted, store = write_operations(operations), self.timeline_store()
-        return count_commits_of(
-            store, store.load(), wanted, archived=lambda: self._archive().newest_readable_operations()
-        )
+    def commit_counter(self) -> "CommitCounter":
+        """Return the object that `commit_count` uses. Raises TableNotFoundError."""
+        from hudi_table_services.tables.commit_counter import CommitCounter
+
+        return CommitCounter.load(self.storage, self.table_config())
 
     def clusterings(self) -> "ClusteringHistory":
         """Read the clusterings on the active timeline. If there is no table, return an empty history.

@@ -13,6 +13,7 @@ from airflow_hudi_provider.tasks.arguments import names_of, whole_number_of
 from airflow_hudi_provider.tasks.templates import is_filled_in_later, names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.commit_count import HudiCommitCountTrigger, count_once
 from hudi_table_services.errors import InvalidRequestError
+from hudi_table_services.model.write_stat import WriteOperation
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -28,9 +29,11 @@ class HudiCommitCountSensor(HudiTableSensor):
     """Waits until a Hudi table has enough commits after its newest completed or pending clustering.
 
     A commit of any writer counts if it is completed and was requested after the newest clustering was requested. So
-    the count begins again when any writer schedules a clustering. The sensor reads the timeline, and keeps no state
-    between two polls. It returns ``{"count", "every", "since", "since_state", "instants", "not_counted",
-    "dedupe_key"}``.
+    the count begins again when any writer schedules a clustering. The answer depends only on the timeline. The
+    sensor returns ``{"count", "every", "since", "since_state", "instants", "not_counted", "is_complete",
+    "dedupe_key"}``. ``is_complete`` is False if the sensor found enough commits but no clustering, and did not read the
+    earlier commits in the archive; then ``count`` is a lower bound.
+
 
     .. seealso:: docs/airflow.md
 
@@ -52,6 +55,7 @@ class HudiCommitCountSensor(HudiTableSensor):
         super().__init__(**kwargs)
         self.every_n_commits = every_n_commits
         self.operations = operations
+        self._remembered: dict[str, WriteOperation] = {}
         self._filled_in_later = names_filled_in_later(self, self.template_fields)
         try:
             if not is_filled_in_later(every_n_commits):
@@ -74,7 +78,13 @@ class HudiCommitCountSensor(HudiTableSensor):
         return every
 
     def poll(self, hook: HudiHook, query: _Query) -> PokeReturnValue:
-        count = count_once(hook, query.operations, fails_if_missing=self.if_missing == "fail")
+        count = count_once(
+            hook,
+            query.operations,
+            enough=query.every,
+            remembered=self._remembered,
+            fails_if_missing=self.if_missing == "fail",
+        )
         if count is None:
             return self.no_table(hook)
         answer = commit_payload(count, query.every)

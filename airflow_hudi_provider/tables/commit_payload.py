@@ -13,12 +13,16 @@ SHOWN_INSTANTS = 50
 
 
 def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
-    """Return ``{"count", "every", "since", "since_state", "instants", "not_counted", "dedupe_key"}``.
+    """Return a dictionary of plain JSON values.
+
+    Its keys are ``count``, ``every``, ``since``, ``since_state``, ``instants``, ``not_counted``, ``is_complete`` and
+    ``dedupe_key``.
 
     ``since`` is the newest completed or pending clustering, or None if there is no clustering. ``instants`` are the
     latest counted commits. ``dedupe_key`` changes when ``every`` more commits have completed or the table is clustered.
     If a triggerer fires an event again after a restart, both events have the same key, so a receiver can recognise the
-    second event. The key is empty if no clustering is due.
+    second event. The key is empty if no clustering is due. If the count is incomplete, the key changes with each
+    commit, because the position of a commit among all commits is unknown.
 
     Args:
         every: number of commits after which a clustering is due, 1 or more.
@@ -31,6 +35,7 @@ def commit_payload(count: CommitCount, every: int) -> dict[str, Any]:
         "since_state": None if since is None else since.state.value,
         "instants": list(count.instants[-SHOWN_INSTANTS:]),
         "not_counted": count.not_counted,
+        "is_complete": count.is_complete,
         "dedupe_key": _dedupe_key(count, every),
     }
 
@@ -42,15 +47,21 @@ def describe_count(payload: Mapping[str, Any]) -> str:
         if payload["since"]
         else " and no clustering yet"
     )
+    found = str(payload["count"])
+    if not payload.get("is_complete", True):  # triggers of earlier releases do not send this key
+        found, since = f"at least {found}", " without a clustering"
     latest = f"; the last at {payload['instants'][-1]}" if payload["instants"] else ""
-    return f"{payload['count']} of {counted(payload['every'], 'commit')}{since}{latest}"
+    return f"{found} of {counted(payload['every'], 'commit')}{since}{latest}"
 
 
 def _dedupe_key(count: CommitCount, every: int) -> str:
     """Return a key that contains the latest commit that made a clustering due, or an empty string.
 
-    A commit makes a clustering due if it raises the count to a multiple of ``every``.
+    A commit makes a clustering due if it raises the count to a multiple of ``every``. If the count is incomplete, the
+    key contains the latest commit instead.
     """
+    if not count.is_complete:
+        return f"+{every}@{count.instants[-1]}" if count.count >= every else ""
     due = count.count // every * every
     if not due or due > len(count.instants):
         return ""

@@ -1,13 +1,15 @@
 """Wait in the triggerer until enough commits have completed."""
 
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.tables.commit_payload import commit_payload, describe_count
+from airflow_hudi_provider.tables.commit_payload import commit_payload, describe_count, write_operations
 from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.model.clustering import CommitCount
+from hudi_table_services.model.write_stat import WriteOperation
 
 
 class HudiCommitCountTrigger(HudiTableTrigger):
@@ -23,12 +25,19 @@ class HudiCommitCountTrigger(HudiTableTrigger):
         super().__init__(**kwargs)
         self.every_n_commits = every_n_commits
         self.operations = list(operations)
+        self._remembered: dict[str, WriteOperation] = {}
 
     def condition(self) -> dict[str, Any]:
         return {"every_n_commits": self.every_n_commits, "operations": self.operations}
 
     def poll(self, hook: HudiHook) -> dict[str, Any] | None:
-        count = count_once(hook, self.operations, fails_if_missing=self.fails_if_missing)
+        count = count_once(
+            hook,
+            self.operations,
+            enough=self.every_n_commits,
+            remembered=self._remembered,
+            fails_if_missing=self.fails_if_missing,
+        )
         if count is None:
             self.state = NO_TABLE
             return None
@@ -37,13 +46,22 @@ class HudiCommitCountTrigger(HudiTableTrigger):
         return payload if count.count >= self.every_n_commits else None
 
 
-def count_once(hook: HudiHook, operations: Sequence[str], *, fails_if_missing: bool) -> CommitCount | None:
+def count_once(
+    hook: HudiHook,
+    operations: Sequence[str],
+    *,
+    enough: int,
+    remembered: MutableMapping[str, WriteOperation],
+    fails_if_missing: bool,
+) -> CommitCount | None:
     """Count the commits. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
 
-    If the base path contains other files, raise TableNotFoundError in both cases.
+    If the base path contains other files, raise TableNotFoundError in both cases. See `CommitCounter` for `enough` and
+    `remembered`.
     """
+    wanted = write_operations(operations)
     try:
-        return hook.commit_count(operations)
+        return replace(hook.commit_counter(), remembered=remembered).count(wanted, enough=enough)
     except TableNotFoundError:
         if fails_if_missing:
             raise

@@ -22,6 +22,9 @@ from scale.shapes import TableShape
 from scale.stores import TablePlace
 
 UPSERT_ROWS, UPSERT_PARTITIONS = 1_000_000, 200
+EVERY_COMMITS = 10
+"""Number of commits that the commit sensor waits for."""
+
 MEASURED_COMMITS = 11
 """Number of commits that the operation `commit` makes: the metadata table is compacted after at most ten commits."""
 
@@ -143,7 +146,9 @@ def poll_commit_count(target: Target, meter: Meter) -> Found:
 
     _open_with(target)
     with meter.measured():
-        found = count_once(HudiHook(target.place.uri), (), fails_if_missing=True)
+        found = count_once(
+            HudiHook(target.place.uri), (), enough=EVERY_COMMITS, remembered={}, fails_if_missing=True
+        )
     return {"commits": found.count if found is not None else -1}
 
 

@@ -229,7 +229,8 @@ class ClusteringReport(Report):
         skipped_count: number of all entries of this list, with those that only the last line stands for.
         skipped_slices: number of file slices that the plan does not contain.
         commits: number of commits since the last completed or pending clustering, in words.
-        commit_count: the same number as an integer.
+        commit_count: the same number as an integer. If `commits` contains the words "at least", the table may have more
+            such commits in its archive, which the job need not count.
     """
 
     service: ClassVar[str] = CLUSTERING

@@ -148,12 +148,15 @@ class CommitCount:
             clustering.
         instants: requested times of the counted writes, oldest first.
         not_counted: number of the other completed writes since that clustering, such as compactions.
+        is_complete: False if the caller needed no higher count, so that older archived writes were not read. Then
+            `since` is None, and `count` is a lower bound.
     """
 
     count: int
     since: Instant | None = None
     instants: tuple[str, ...] = ()
     not_counted: int = 0
+    is_complete: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

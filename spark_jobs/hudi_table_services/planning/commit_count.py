@@ -7,6 +7,7 @@ scheduled it. Unlike in Hudi, compactions do not count, because they write no ne
 from collections.abc import Collection, Mapping
 
 from hudi_table_services.contract.text import counted
+from hudi_table_services.model.archival import ArchivedOperation
 from hudi_table_services.model.clustering import CommitCount, CommitGate
 from hudi_table_services.model.instant import Action, Instant
 from hudi_table_services.model.timeline import Timeline
@@ -59,6 +60,27 @@ def count_commits(
         since=since,
         instants=tuple(i.requested_time for i in counted),
         not_counted=len(later) - len(counted),
+    )
+
+
+def counts(
+    write: ArchivedOperation, wanted_operations: Collection[WriteOperation] = COUNTED_OPERATIONS
+) -> bool:
+    """Return whether `count_commits` counts this archived write."""
+    wanted = COUNTED_OPERATIONS.intersection(wanted_operations)
+    known = {write.instant.requested_time: write.operation}
+    return _counts(write.instant, known, wanted, wanted != COUNTED_OPERATIONS)
+
+
+def commits_in_words(count: CommitCount) -> str:
+    """Describe the number of commits, and the clustering after which they are counted."""
+    commits = counted(count.count, "commit")
+    if count.since is not None:
+        return f"{commits} since clustering {count.since.requested_time} ({count.since.state.value})"
+    return (
+        f"{commits} and no clustering yet"
+        if count.is_complete
+        else f"at least {commits} without a clustering"
     )
 
 

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from airflow.sdk import DAG, task
 from airflow_hudi_provider.exceptions import HudiTaskError, HudiTaskRefusedError
 from airflow_hudi_provider.hooks.hudi import HudiHook
 from airflow_hudi_provider.sensors.commit_count import HudiCommitCountSensor
-from airflow_hudi_provider.tables.commit_payload import SHOWN_INSTANTS, commit_payload
+from airflow_hudi_provider.tables.commit_payload import SHOWN_INSTANTS, commit_payload, describe_count
 from airflow_hudi_provider.triggers.commit_count import HudiCommitCountTrigger
 from hudi_table_services.errors import InvalidRequestError, TableNotFoundError
 from hudi_table_services.model.clustering import CommitCount
@@ -107,6 +108,20 @@ def test_the_dedupe_key_changes_with_every_nth_commit_and_every_clustering() -> 
     assert len(set(keys[3:6])) == len(set(keys[6:9])) == 1
     assert len({keys[0], keys[3], keys[6]}) == 3
     assert commit_payload(counted(3, SINCE), 3)["dedupe_key"] not in keys
+
+
+def test_an_incomplete_count_is_a_lower_bound() -> None:
+    due = commit_payload(replace(counted(3), is_complete=False), 2)
+    assert (due["count"], due["is_complete"]) == (3, False)
+    assert describe_count(due).startswith("at least 3 of 2 commits without a clustering; the last at")
+    assert due["dedupe_key"] == f"+2@{counted(3).instants[-1]}"
+    assert not commit_payload(replace(counted(3), is_complete=False), 4)["dedupe_key"]
+
+
+def test_events_of_earlier_releases_can_be_described() -> None:
+    event = commit_payload(counted(3), 2)
+    del event["is_complete"]
+    assert describe_count(event).startswith("3 of 2 commits and no clustering yet")
 
 
 # The sensor

@@ -8,8 +8,11 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
-from hudi_table_services.tables.commit_counter import count_commits_of
+from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.commit_counter import CommitCounter
 from support.archived_tables import History
+from support.listing.counting_storage import CountingStorage
 
 A = FileGroupId("a", "f1")
 
@@ -31,7 +34,7 @@ def test_commits_that_are_known_to_change_rows_are_counted_without_their_metadat
     for instant in (first, second):
         history.storage.write(store.path_of(instant), b"damaged")
     known = {first.requested_time, second.requested_time}
-    found = count_commits_of(store, store.load(), row_writes=known)
+    found = CommitCounter(store, store.load()).count(row_writes=known)
     assert set(found.instants) == known
     assert found.not_counted == 1
 
@@ -47,4 +50,22 @@ def test_the_metadata_of_all_other_commits_is_read(operations: tuple[WriteOperat
     history.storage.write(store.path_of(second), b"damaged")
     known = {i.requested_time for i in ((first, second) if operations else (first,))}
     with pytest.raises(MalformedMetadataError):
-        count_commits_of(store, store.load(), operations, row_writes=known)
+        CommitCounter(store, store.load()).count(operations, row_writes=known)
+
+
+def test_a_caller_that_remembers_operations_reads_only_new_commits() -> None:
+    history = History(TableVersion.V9)
+    history.commits(3, A)
+    schema_change(history)
+    counting = CountingStorage(history.storage)
+    store = TimelineStore(counting, history.table.config, SystemClock())
+    remembered: dict[str, WriteOperation] = {}
+    first = CommitCounter(store, store.load(), remembered=remembered).count()
+    assert (first.count, first.not_counted) == (3, 1)
+    history.commits(1, A)
+    counting.requests.clear()
+    second = CommitCounter(store, store.load(), remembered=remembered).count()
+    assert (second.count, second.not_counted) == (4, 1)
+    newest = store.load().completed_writes[-1]
+    assert [path for path in counting.requests if path.endswith("commit")] == [store.path_of(newest)]
+    assert len(remembered) == 5

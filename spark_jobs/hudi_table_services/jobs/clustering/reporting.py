@@ -37,6 +37,7 @@ from hudi_table_services.model.clustering import (
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_snapshot import TableSnapshot
+from hudi_table_services.planning.commit_count import commits_in_words
 from hudi_table_services.tables.clustering_history import Clustering
 
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ class ClusteringReporter:
     ) -> JobResult:
         """Result of a schedule job that wrote no plan."""
         _LOG.info("Nothing to schedule: %s", reason)
-        report = ClusteringReport(**_skips(proposal), commits=in_words(commits), commit_count=commits.count)
+        report = ClusteringReport(
+            **_skips(proposal), commits=commits_in_words(commits), commit_count=commits.count
+        )
         files = _stats(snapshot.all_slices)
         result = self._result(Outcome.NOTHING_TO_DO, report)
         return replace(result, reason=reason, files_before=files, files_after=files)
@@ -215,7 +218,7 @@ class ClusteringReporter:
                 group.input_bytes / _MIB,
             )
         report = ClusteringReport(
-            plans=plans, **_skips(proposal), commits=in_words(commits), commit_count=commits.count
+            plans=plans, **_skips(proposal), commits=commits_in_words(commits), commit_count=commits.count
         )
         return replace(
             self._result(outcome, report),
@@ -239,14 +242,6 @@ def _oldest_first(*plans: ClusteringPlanReport) -> ClusteringReport:
 
 def _in_one(missing: Sequence[str], dropped: Sequence[DroppedPlan]) -> str:
     return "; ".join([*missing, *(plan.reason for plan in dropped)])
-
-
-def in_words(commits: CommitCount) -> str:
-    """Describe in words the number of commits, and the clustering after which the commits are counted."""
-    since = commits.since
-    if since is None:
-        return f"{counted(commits.count, 'commit')} and no clustering yet"
-    return f"{counted(commits.count, 'commit')} since clustering {since.requested_time} ({since.state.value})"
 
 
 def _application_id(spark: "SparkSession | None") -> str | None:

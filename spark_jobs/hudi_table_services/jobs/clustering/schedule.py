@@ -51,7 +51,7 @@ from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.clustering_history import PARENT_KEY, ClusteringHistory
-from hudi_table_services.tables.commit_counter import count_commits_of
+from hudi_table_services.tables.commit_counter import CommitCounter
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 
 _LOG = logging.getLogger(__name__)
@@ -137,14 +137,14 @@ class _ScheduleJob:
         )
 
     def _count(self, snapshot: TableSnapshot, history: ClusteringHistory) -> CommitCount:
-        store, parity = self._table.timeline_store, self._options.plan.parity
-        archive = ArchivedTimeline(self._storage, snapshot.config)
-        return count_commits_of(
-            store,
-            snapshot.timeline,
-            None if parity else (),
+        timeline = snapshot.timeline
+        archive = ArchivedTimeline(self._storage, snapshot.config) if timeline.may_have_archive else None
+        counter = CommitCounter(self._table.timeline_store, timeline, archive)
+        if self._options.plan.parity:
+            return counter.count_all(history)
+        return counter.count(
             history=history,
-            archived=archive.newest_readable_operations if snapshot.timeline.may_have_archive else tuple,
+            enough=max((gate.wanted for gate in self._options.gates), default=0),
             row_writes=_commits_with_files(snapshot),
         )
 
