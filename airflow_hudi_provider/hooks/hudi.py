@@ -1,6 +1,6 @@
 """Read a Hudi table from a worker, the triggerer or a callback, without Spark."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,6 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, find_
 from airflow_hudi_provider.tables.commit_payload import write_operations
 from airflow_hudi_provider.tables.connection import TableLocation, locate_table
 from airflow_hudi_provider.tables.held_plans import PlannedService, held_plans
-from hudi_table_services.errors import UnsupportedTableError
 
 if TYPE_CHECKING:
     from pyarrow import Table
@@ -26,13 +25,12 @@ if TYPE_CHECKING:
     from hudi_table_services.model.table_snapshot import TableSnapshot
     from hudi_table_services.model.timeline import Timeline
     from hudi_table_services.model.write_history import TableHistory
-    from hudi_table_services.model.write_stat import CommitMetadata
+    from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+    from hudi_table_services.storage.archive.examined_history import ExaminedHistory
     from hudi_table_services.storage.stores.storage import Storage
     from hudi_table_services.storage.timeline_store import TimelineStore
-    from hudi_table_services.tables.archived_timeline import ArchivedTimeline
     from hudi_table_services.tables.clustering_history import ClusteringHistory
     from hudi_table_services.tables.clustering_lookup import ClusteringLookup
-    from hudi_table_services.tables.commit_counter import CommitCounter
     from hudi_table_services.tables.compaction.compaction_history import CompactionHistory
 
 
@@ -99,22 +97,27 @@ class HudiHook(BaseHook):
 
         return load_named_partitions(self.storage, partitions)
 
-    def instants(self, query: InstantQuery) -> QueryAnswer:
-        """Find the completed instants that match the query. Raises TableNotFoundError."""
-        return find_instants(
-            self.timeline_store(), query, lambda time: self._archive().readable_writes_completed_after(time)
-        )
+    def instants(self, query: InstantQuery, examined: "ExaminedHistory | None" = None) -> QueryAnswer:
+        """Find the completed instants that match the query; see `ExaminedHistory`. Raises TableNotFoundError."""
+        from hudi_table_services.tables.archived_timeline import ArchivedTimeline
+
+        config = self.table_config()
+        archive = ArchivedTimeline(self.storage, config, examined)
+        return find_instants(self.timeline_store(config), query, archive.readable_writes_completed_after)
 
     def archived_writes(self) -> "Sequence[ArchivedWrite]":
         """Read the archived writes, oldest first. If pyarrow is needed but missing, log a warning and return ``()``."""
-        return self._archive().readable_writes()
-
-    def _archive(self) -> "ArchivedTimeline":
         from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 
-        return ArchivedTimeline(self.storage, self.table_config())
+        return ArchivedTimeline(self.storage, self.table_config()).readable_writes()
 
-    def commit_count(self, operations: Sequence[str] = (), *, enough: int | None = None) -> "CommitCount":
+    def commit_count(
+        self,
+        operations: Sequence[str] = (),
+        *,
+        enough: int | None = None,
+        remembered: "MutableMapping[str, WriteOperation] | None" = None,
+    ) -> "CommitCount":
         """Count the completed writes that were requested after the newest clustering, completed or pending.
 
         The result has the attributes ``count``, ``since``, ``instants`` and ``is_complete``.
@@ -123,16 +126,14 @@ class HudiHook(BaseHook):
             operations: write operations to count, such as ``upsert``. If empty, count all writes that change rows.
             enough: number of commits after which the hook reads no further archived commits. If it stops, ``count`` is
                 a lower bound, and ``is_complete`` is False.
+            remembered: a dictionary that a poller keeps, so that each poll reads the metadata of new commits only.
 
         Raises TableNotFoundError, or InvalidRequestError for a name that is not a write operation of Hudi.
         """
-        return self.commit_counter().count(write_operations(operations), enough=enough)
-
-    def commit_counter(self) -> "CommitCounter":
-        """Return the object that `commit_count` uses. Raises TableNotFoundError."""
         from hudi_table_services.tables.commit_counter import CommitCounter
 
-        return CommitCounter.load(self.storage, self.table_config())
+        wanted = write_operations(operations)
+        return CommitCounter.load(self.storage, self.table_config(), remembered).count(wanted, enough=enough)
 
     def clusterings(self) -> "ClusteringHistory":
         """Read the clusterings on the active timeline. If there is no table, return an empty history.
@@ -200,30 +201,15 @@ class HudiHook(BaseHook):
 
         Without pyarrow, the method does not search the archived timeline of table versions 8 and 9.
         """
-        from hudi_table_services.storage.request_identity import find_completed
-        from hudi_table_services.storage.table_store import find_table_config
-        from hudi_table_services.tables.request_lookup import find_completed_anywhere
+        from airflow_hudi_provider.tables.request_search import completed_of
 
-        config = find_table_config(self.storage)  # raises the error with advice for writers
-        if config is None:
-            return None
-        store = self.timeline_store()
-        timeline = store.load()
-        try:
-            return find_completed_anywhere(self.storage, config, store, timeline, request_id)
-        except UnsupportedTableError as error:
-            self.log.warning("Only the active timeline was searched: %s", error)
-            return find_completed(store, timeline, request_id)
+        return completed_of(self, request_id)
 
     def pending_of_request(self, request_id: str) -> "tuple[Instant, ...]":
         """Find the pending writes of this request."""
-        from hudi_table_services.storage.request_identity import belongs_to
+        from airflow_hudi_provider.tables.request_search import pending_of
 
-        if self.find_table_config() is None:
-            return ()
-        store = self.timeline_store()
-        pending = [i for i in store.load().pending if i.action.writes_data]
-        return tuple(i for i in pending if belongs_to(store, self.storage, i, request_id))
+        return pending_of(self, request_id)
 
     def begins_after(self, instant_time: str) -> bool:
         """Return whether the active timeline begins after the given instant time; False if the timeline is empty."""
@@ -383,12 +369,16 @@ class HudiHook(BaseHook):
             return True, f"{self.location.base_path} can be read; there is no table yet."
         return True, f"Table {config.table_name}, version {int(config.table_version)}."
 
-    def timeline_store(self) -> "TimelineStore":
-        """Return the store that reads the instants of the table. Raises TableNotFoundError."""
+    def timeline_store(self, config: "TableConfig | None" = None) -> "TimelineStore":
+        """Return the store that reads the instants of the table. Raises TableNotFoundError.
+
+        Args:
+            config: the properties of the table, if the caller has read them.
+        """
         from hudi_table_services.storage.clock import SystemClock
         from hudi_table_services.storage.timeline_store import TimelineStore
 
-        return TimelineStore(self.storage, self.table_config(), SystemClock())
+        return TimelineStore(self.storage, config or self.table_config(), SystemClock())
 
     @classmethod
     def get_ui_field_behaviour(cls) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from airflow_hudi_provider.sensors.table import HudiTableSensor
 from airflow_hudi_provider.tasks.templates import names_filled_in_later, refuse_emptied
 from airflow_hudi_provider.triggers.instant import HudiInstantTrigger, query_once, query_to_json
 from hudi_table_services.contract.text import counted
+from hudi_table_services.storage.archive.examined_history import ExaminedHistory
 
 if TYPE_CHECKING:
     from airflow.providers.common.compat.sdk import Context
@@ -70,6 +71,7 @@ class HudiInstantSensor(HudiTableSensor):
         self.operations = operations
         self.partitions = partitions
         self.min_count = min_count
+        self._examined = ExaminedHistory()
         self._filled_in_later = names_filled_in_later(self, self.template_fields)
 
     def query(self, context: "Context") -> InstantQuery:
@@ -82,7 +84,7 @@ class HudiInstantSensor(HudiTableSensor):
         )
 
     def poll(self, hook: HudiHook, query: InstantQuery) -> PokeReturnValue:
-        answer = query_once(hook, query, fails_if_missing=self.if_missing == "fail")
+        answer = query_once(hook, query, self._examined, fails_if_missing=self.if_missing == "fail")
         if answer is None:
             return self.no_table(hook)
         since = f"after {query.after}" if query.after else "on the timeline"

@@ -1,11 +1,10 @@
 """Wait in the triggerer until enough commits have completed."""
 
 from collections.abc import MutableMapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from airflow_hudi_provider.hooks.hudi import HudiHook
-from airflow_hudi_provider.tables.commit_payload import commit_payload, describe_count, write_operations
+from airflow_hudi_provider.tables.commit_payload import commit_payload, describe_count
 from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.errors import TableNotFoundError
 from hudi_table_services.model.clustering import CommitCount
@@ -56,12 +55,11 @@ def count_once(
 ) -> CommitCount | None:
     """Count the commits. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
 
-    If the base path contains other files, raise TableNotFoundError in both cases. See `CommitCounter` for `enough` and
-    `remembered`.
+    If the base path contains other files, raise TableNotFoundError in both cases. See `HudiHook.commit_count` for the
+    other arguments.
     """
-    wanted = write_operations(operations)
     try:
-        return replace(hook.commit_counter(), remembered=remembered).count(wanted, enough=enough)
+        return hook.commit_count(operations, enough=enough, remembered=remembered)
     except TableNotFoundError:
         if fails_if_missing:
             raise

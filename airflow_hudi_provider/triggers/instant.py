@@ -8,6 +8,7 @@ from airflow_hudi_provider.instant_query import InstantQuery, QueryAnswer, parse
 from airflow_hudi_provider.triggers.table import NO_TABLE, HudiTableTrigger
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import TableNotFoundError
+from hudi_table_services.storage.archive.examined_history import ExaminedHistory
 
 
 class HudiInstantTrigger(HudiTableTrigger):
@@ -19,13 +20,14 @@ class HudiInstantTrigger(HudiTableTrigger):
     def __init__(self, *, query: dict[str, Any], **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.query = query
+        self._examined = ExaminedHistory()
 
     def condition(self) -> dict[str, Any]:
         return {"query": self.query}
 
     def poll(self, hook: HudiHook) -> dict[str, Any] | None:
         query = query_from_json(self.query)
-        answer = query_once(hook, query, fails_if_missing=self.fails_if_missing)
+        answer = query_once(hook, query, self._examined, fails_if_missing=self.fails_if_missing)
         if answer is None:
             self.state = NO_TABLE
             return None
@@ -34,19 +36,22 @@ class HudiInstantTrigger(HudiTableTrigger):
         return answer.to_json() if answer.count >= query.min_count else None
 
 
-def query_once(hook: HudiHook, query: InstantQuery, *, fails_if_missing: bool) -> QueryAnswer | None:
+def query_once(
+    hook: HudiHook, query: InstantQuery, examined: ExaminedHistory, *, fails_if_missing: bool
+) -> QueryAnswer | None:
     """Query the timeline. If the table is missing, raise an error if `fails_if_missing` is true, else return None.
 
     If the base path contains other files, raise TableNotFoundError in both cases.
 
     Args:
         query: the query. Its ``after`` may also be an ISO date and time, which is converted to the table's time zone.
+        examined: an object for all polls of the table.
     """
     try:
         if query.after:
             parse_moment(query.after, "after")
             query = replace(query, after=hook.instant_time_of(query.after))
-        return hook.instants(query)
+        return hook.instants(query, examined)
     except TableNotFoundError:
         if fails_if_missing:
             raise

@@ -15,6 +15,7 @@ from bench.quick_storage import QuickStorage
 from hudi_table_services.commits.archive_writing import ArchiveWriter, archive_writer
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.metadata_table import RebuildMetadataTableRequest
+from hudi_table_services.hudi_format.history_manifest import HistoryFile
 from hudi_table_services.hudi_format.partition_metadata import PARTITION_METAFILE, encode_partition_metadata
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.metadata_table.rebuild import rebuild_metadata_table
@@ -140,18 +141,30 @@ class _Generator:
             attempt.complete(product.metadata(commit, attempt.instant_time))
 
     def _set_times(self) -> None:
-        """Set the modification times of the instant files: table version 6 has no other completion times."""
-        for path, moment in self._instant_files():
+        """Set the modification times of the instant files and of the history files.
+
+        Table version 6 has no other completion times. Readers of later versions examine only the history files that
+        were written recently. A history file was written when the active timeline had `ACTIVE_COMMITS` newer commits.
+        """
+        for path, moment in (*self._instant_files(), *self._history_files()):
             os.utime(path, (moment.timestamp(), moment.timestamp()))
+
+    def _history_files(self) -> Iterator[tuple[Path, datetime]]:
+        for path in (self.folder / self.table.config.archive_folder).glob("*.parquet"):
+            found = HistoryFile.from_name(path.name)
+            if found is not None:
+                yield path, _moment(found.last) + ACTIVE_COMMITS * INTERVAL + DURATION
 
     def _instant_files(self) -> Iterator[tuple[Path, datetime]]:
         timeline = self.table.timeline_store.state_files()
         for instant, stored in timeline.items():
-            requested = datetime.strptime(instant.requested_time + "000", "%Y%m%d%H%M%S%f").replace(
-                tzinfo=timezone.utc
-            )
             is_completed = instant.state is InstantState.COMPLETED
-            yield self.folder / stored.path, requested + (DURATION if is_completed else timedelta(0))
+            duration = DURATION if is_completed else timedelta(0)
+            yield self.folder / stored.path, _moment(instant.requested_time) + duration
+
+
+def _moment(instant_time: str) -> datetime:
+    return datetime.strptime(instant_time + "000", "%Y%m%d%H%M%S%f").replace(tzinfo=timezone.utc)
 
 
 def make_table(folder: Path, shape: TableShape, now: datetime | None = None) -> None:

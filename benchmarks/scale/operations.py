@@ -127,29 +127,71 @@ def show_page(target: Target, meter: Meter) -> Found:
 
 
 def poll_instants(target: Target, meter: Meter) -> Found:
-    """Poll once as an instant sensor that waits for the next commit. Needs Airflow."""
+    """Poll as an instant sensor that waits for the next commit: the first poll of a process. Needs Airflow."""
+    poll = _instant_poll(target)
+    with meter.measured():
+        found = poll()
+    return {"instants": found}
+
+
+def poll_instants_again(target: Target, meter: Meter) -> Found:
+    """Poll for the second time as an instant sensor that waits for the next commit. Needs Airflow."""
+    poll = _instant_poll(target)
+    poll()
+    with meter.measured():
+        found = poll()
+    return {"instants": found}
+
+
+def _instant_poll(target: Target) -> Callable[[], int]:
     from airflow_hudi_provider.hooks.hudi import HudiHook
     from airflow_hudi_provider.instant_query import InstantQuery
     from airflow_hudi_provider.triggers.instant import query_once
+    from hudi_table_services.storage.archive.examined_history import ExaminedHistory
 
     _open_with(target)
     newest = max(instant.visible_from for instant in target.access.load_timeline().completed)
-    with meter.measured():
-        answer = query_once(HudiHook(target.place.uri), InstantQuery(after=newest), fails_if_missing=True)
-    return {"instants": answer.count if answer is not None else -1}
+    query, examined = InstantQuery(after=newest), ExaminedHistory()
+
+    def poll() -> int:
+        answer = query_once(HudiHook(target.place.uri), query, examined, fails_if_missing=True)
+        return answer.count if answer is not None else -1
+
+    return poll
 
 
 def poll_commit_count(target: Target, meter: Meter) -> Found:
-    """Poll once as a sensor that counts the commits since the last clustering; there was none. Needs Airflow."""
+    """Poll as a sensor that counts commits since the last clustering: the first poll of a process. Needs Airflow."""
+    poll = _commit_poll(target)
+    with meter.measured():
+        found = poll()
+    return {"commits": found}
+
+
+def poll_commit_count_again(target: Target, meter: Meter) -> Found:
+    """Poll for the second time as a sensor that counts commits since the last clustering. Needs Airflow."""
+    poll = _commit_poll(target)
+    poll()
+    with meter.measured():
+        found = poll()
+    return {"commits": found}
+
+
+def _commit_poll(target: Target) -> Callable[[], int]:
+    """Return a function that polls. The table was never clustered."""
     from airflow_hudi_provider.hooks.hudi import HudiHook
     from airflow_hudi_provider.triggers.commit_count import count_once
+    from hudi_table_services.model.write_stat import WriteOperation
 
     _open_with(target)
-    with meter.measured():
-        found = count_once(
-            HudiHook(target.place.uri), (), enough=EVERY_COMMITS, remembered={}, fails_if_missing=True
-        )
-    return {"commits": found.count if found is not None else -1}
+    remembered: dict[str, WriteOperation] = {}
+
+    def poll() -> int:
+        hook = HudiHook(target.place.uri)
+        found = count_once(hook, (), enough=EVERY_COMMITS, remembered=remembered, fails_if_missing=True)
+        return found.count if found is not None else -1
+
+    return poll
 
 
 def _report_of(result: JobResult, wanted: type[_Report]) -> _Report:
@@ -238,8 +280,10 @@ OPERATIONS: dict[str, Callable[[Target, Meter], Found]] = {
     "clean plan": plan_clean,
     "health": check_health,
     "page": show_page,
-    "sensor": poll_instants,
-    "commit sensor": poll_commit_count,
+    "sensor, first poll": poll_instants,
+    "sensor": poll_instants_again,
+    "commit sensor, first poll": poll_commit_count,
+    "commit sensor": poll_commit_count_again,
     "archive": archive_commits,
     "commit": commit,
 }

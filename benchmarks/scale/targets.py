@@ -33,7 +33,9 @@ LIMITS = {
     "health": _PLAN,
     "archive": _PLAN,
     "page": Limits(seconds=2.0),
+    "sensor, first poll": _POLL,
     "sensor": _POLL,
+    "commit sensor, first poll": _POLL,
     "commit sensor": _POLL,
     "commit": Limits(seconds=0.5, requests=20),
 }

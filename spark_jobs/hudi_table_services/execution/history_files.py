@@ -1,10 +1,12 @@
 """Encode and decode Parquet files of the timeline history (HoodieLSMTimelineInstant, Hudi 1.2)."""
 
 import io
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hudi_table_services.errors import MalformedMetadataError
@@ -20,6 +22,8 @@ _SCHEMA = pa.schema(
         pa.field("version", pa.int32(), nullable=False),
     ]
 )
+_COMPLETION_TIME = "completionTime"
+_COLUMNS = [field.name for field in _SCHEMA if field.name != "version"]
 _TEXT = '["null",{"type":"string","avro.java.string":"String"}],"default":null'
 _BYTES = '["null","bytes"],"default":null'
 _AVRO_SCHEMA = (
@@ -69,18 +73,58 @@ def decode_history(data: bytes) -> tuple[HistoryEntry, ...]:
     Raises:
         MalformedMetadataError: the data is not a file of the timeline history, or is damaged.
     """
-    names = [field.name for field in _SCHEMA if field.name != "version"]
-    try:
-        rows = pq.read_table(io.BytesIO(data), columns=names).to_pylist()
-        return tuple(
-            HistoryEntry(
-                requested_time=row["instantTime"],
-                completion_time=row["completionTime"],
-                action=row["action"],
-                metadata=row["metadata"],
-                plan=row["plan"],
-            )
-            for row in rows
+    with _malformed():
+        return _entries(pq.read_table(io.BytesIO(data), columns=_COLUMNS))
+
+
+def decode_history_since(stream: BinaryIO, time: str) -> tuple[HistoryEntry, ...]:
+    """Decode the entries that completed at or after a time, or whose completion time is unknown.
+
+    The footer shows which row groups can contain such entries; the other row groups are not read. Of a row group
+    without such entries, only the completion times are read.
+
+    Args:
+        stream: a seekable file written by Hudi or by this project.
+
+    Raises:
+        MalformedMetadataError: the file is not a file of the timeline history, or is damaged.
+    """
+    found: list[HistoryEntry] = []
+    with _malformed():
+        file = pq.ParquetFile(stream, pre_buffer=False)
+        index = file.schema_arrow.get_field_index(_COMPLETION_TIME)
+        for group in range(file.num_row_groups):
+            if _ends_before(file.metadata.row_group(group).column(index).statistics, time):
+                continue
+            times = file.read_row_group(group, columns=[_COMPLETION_TIME]).column(0)
+            is_wanted = pc.or_(pc.is_null(times), pc.fill_null(pc.greater_equal(times, time), False))
+            if pc.any(is_wanted).as_py():
+                found += _entries(file.read_row_group(group, columns=_COLUMNS).filter(is_wanted))
+    return tuple(found)
+
+
+def _ends_before(statistics: Any, time: str) -> bool:
+    """Return whether the statistics of a row group show that all its completion times are known and before `time`."""
+    is_known = statistics is not None and statistics.has_min_max and statistics.has_null_count
+    return bool(is_known and not statistics.null_count and statistics.max < time)
+
+
+def _entries(table: pa.Table) -> tuple[HistoryEntry, ...]:
+    return tuple(
+        HistoryEntry(
+            requested_time=row["instantTime"],
+            completion_time=row[_COMPLETION_TIME],
+            action=row["action"],
+            metadata=row["metadata"],
+            plan=row["plan"],
         )
+        for row in table.to_pylist()
+    )
+
+
+@contextmanager
+def _malformed() -> Iterator[None]:
+    try:
+        yield
     except (KeyError, OSError, pa.ArrowException) as error:
         raise MalformedMetadataError(f"A file of the timeline history cannot be read: {error}") from error

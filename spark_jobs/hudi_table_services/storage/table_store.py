@@ -131,6 +131,8 @@ def find_table_config(storage: Storage) -> TableConfig | None:
         InvalidRequestError: the base path contains files, but no Hudi table.
         CorruptTableError: see `read_table_config`.
     """
+    if (config := _read_at_once(storage)) is not None:
+        return config
     if inspect_base_path(storage) is BasePathState.EMPTY:
         return None
     return read_table_config(storage)
@@ -146,6 +148,8 @@ def find_table_to_read(storage: Storage) -> TableConfig | None:
         InvalidRequestError: the base path is a file, or is below a file.
         CorruptTableError: see `read_table_config`.
     """
+    if (config := _read_at_once(storage)) is not None:
+        return config
     if storage.exists(PROPERTIES) or storage.exists(BACKUP):
         return read_table_config(storage)
     refuse_file(storage)
@@ -207,6 +211,14 @@ def _no_table_beside(storage: Storage, foreign: str) -> TableNotFoundError:
         or "Check the base path: it is the folder that contains .hoodie. If .hoodie of this table was deleted, "
         "restore .hoodie from a copy before you run another job.",
     )
+
+
+def _read_at_once(storage: Storage) -> TableConfig | None:
+    """Return the properties if one read is enough, else None. The caller then finds out why, with more requests."""
+    try:
+        return _read_either(storage)[0]
+    except StorageError:
+        return None
 
 
 def _read_either(storage: Storage) -> tuple[TableConfig | None, list[str]]:

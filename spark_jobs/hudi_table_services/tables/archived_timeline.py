@@ -14,6 +14,7 @@ from hudi_table_services.model.table_version import TimelineLayout
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation, request_ids_in
 from hudi_table_services.storage.archive.archive_log_store import ArchiveLogStore
+from hudi_table_services.storage.archive.examined_history import ExaminedHistory
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.archive.history_store import HistoryCodec, HistoryStore
 from hudi_table_services.storage.clock import SystemClock, instant_moment
@@ -45,10 +46,15 @@ class ArchivedTimeline:
     """Completed writes in the archive, except writes that were undone.
 
     If no instant was ever archived, each method only lists one folder.
+
+    Attributes:
+        examined: the history files that earlier calls of `writes_completed_after` or `has_write` have examined. If
+            None, each call examines all files that it needs.
     """
 
     storage: Storage
     config: TableConfig
+    examined: ExaminedHistory | None = None
 
     @property
     def has_begun(self) -> bool:
@@ -95,11 +101,8 @@ class ArchivedTimeline:
         Raises:
             CorruptTableError: the archive cannot be read.
         """
-        since_ms = self._written_since(time)
-        if since_ms is not None:
-            written = HistoryManifestStore(self.storage, self.config).written_ms()
-            if all(written_ms < since_ms for written_ms in written.values()):
-                return ()
+        if self._has_none_since(time):
+            return ()
         try:
             return self.writes_completed_after(time)
         except UnsupportedTableError as error:
@@ -139,10 +142,22 @@ class ArchivedTimeline:
         since_ms = self._written_since(time)
         if since_ms is None:
             return self.writes()
-        if not self.has_begun:
+        examined = self._examined_for(time)
+        if not examined.version and not self.has_begun:
             return ()
         store = history_store(self.storage, self.config)
-        return self._without_undone(store.writes_of_files_since(since_ms))
+        return self._without_undone(store.writes_completed_since(time, since_ms, examined))
+
+    def _has_none_since(self, time: str) -> bool:
+        """Whether all history files were written before an instant time. This takes one request, or none."""
+        since_ms = self._written_since(time)
+        if since_ms is None or self._examined_for(time).version:
+            return False
+        written = HistoryManifestStore(self.storage, self.config).written_ms()
+        return all(written_ms < since_ms for written_ms in written.values())
+
+    def _examined_for(self, time: str) -> ExaminedHistory:
+        return (self.examined or ExaminedHistory()).for_time(time)
 
     def _written_since(self, time: str) -> int | None:
         """Return the time from which on files with writes that completed after `time` were written; None if unknown.
@@ -296,11 +311,16 @@ def history_store(storage: Storage, config: TableConfig) -> HistoryStore:
     """
     try:
         # Imported here because only these tables need pyarrow, which an Airflow worker may not have.
-        from hudi_table_services.execution.history_files import decode_history, encode_history
+        from hudi_table_services.execution.history_files import (
+            decode_history,
+            decode_history_since,
+            encode_history,
+        )
     except ImportError as error:
         raise UnsupportedTableError(
             f"The timeline history of table version {int(config.table_version)} is Parquet, and pyarrow is not "
             f"installed in this Python ({error}).",
             hint="Install pyarrow, or run the job where pyarrow is installed.",
         ) from error
-    return HistoryStore(storage, config, HistoryCodec(encode=encode_history, decode=decode_history))
+    codec = HistoryCodec(encode=encode_history, decode=decode_history, decode_since=decode_history_since)
+    return HistoryStore(storage, config, codec)

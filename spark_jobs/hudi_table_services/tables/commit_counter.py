@@ -40,11 +40,17 @@ class CommitCounter:
     remembered: MutableMapping[str, WriteOperation] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, storage: Storage, config: TableConfig) -> "CommitCounter":
+    def load(
+        cls,
+        storage: Storage,
+        config: TableConfig,
+        remembered: MutableMapping[str, WriteOperation] | None = None,
+    ) -> "CommitCounter":
         """Load the timeline. Raises the errors of `TimelineStore.load`."""
         store = TimelineStore(storage, config, SystemClock())
         timeline = store.load()
-        return cls(store, timeline, ArchivedTimeline(storage, config) if timeline.may_have_archive else None)
+        archive = ArchivedTimeline(storage, config) if timeline.may_have_archive else None
+        return cls(store, timeline, archive, {} if remembered is None else remembered)
 
     def count(
         self,

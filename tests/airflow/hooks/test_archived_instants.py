@@ -11,8 +11,10 @@ from hudi_table_services.model.file_group import FileGroupId
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import CommitMetadata, WriteOperation
+from hudi_table_services.storage.archive.examined_history import ExaminedHistory
 from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from support.archived_tables import History
+from support.listing.counting_storage import CountingStorage
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 A, B = FileGroupId("a", "f1"), FileGroupId("b", "f2")
@@ -75,3 +77,57 @@ def test_a_write_that_was_archived_soon_after_its_late_completion_counts() -> No
     assert late.requested_time in history.archived()
     assert last.requested_time in history.active()
     assert hook.instants(query).count == 5
+
+
+def test_a_poller_reads_each_history_file_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = History(TableVersion.V9)
+    done = history.commits(9, A)
+    history.archive()
+    counting, query = CountingStorage(history.storage), InstantQuery(after=done[3].visible_from)
+    monkeypatch.setattr(HudiHook, "storage", counting)
+    hook, examined = HudiHook(history.storage.uri), ExaminedHistory()
+    first = hook.instants(query, examined)
+    assert first.count == 5
+    assert history_files_read(counting)
+    counting.requests.clear()
+    assert hook.instants(query, examined) == first
+    assert not history_files_read(counting)
+
+    before = history_files(history)
+    history.commits(4, A)
+    history.archive()
+    added = history_files(history) - before
+    counting.requests.clear()
+    assert hook.instants(query, examined).count == 9
+    assert history_files_read(counting)
+    assert history_files_read(counting) <= added
+
+
+def test_a_poll_without_news_takes_three_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    history = History(TableVersion.V9)
+    done = history.commits(9, A)
+    history.archive()
+    counting, query = CountingStorage(history.storage), InstantQuery(after=done[-1].visible_from)
+    monkeypatch.setattr(HudiHook, "storage", counting)
+    hook, examined = HudiHook(history.storage.uri), ExaminedHistory()
+    assert hook.instants(query, examined).count == 0
+    counting.requests.clear()
+    assert hook.instants(query, examined).count == 0
+    assert counting.count == 3, counting.requests
+
+
+def test_a_poller_that_asks_for_another_time_begins_anew() -> None:
+    history = History(TableVersion.V9)
+    done = history.commits(9, A)
+    history.archive()
+    hook, examined = HudiHook(history.storage.uri), ExaminedHistory()
+    for first in (5, 1, 3):
+        assert hook.instants(InstantQuery(after=done[first].visible_from), examined).count == 8 - first
+
+
+def history_files(history: History) -> set[str]:
+    return {path for path in history.files() if path.endswith(".parquet") and "history" in path}
+
+
+def history_files_read(storage: CountingStorage) -> set[str]:
+    return {path for path in storage.requests if path.endswith(".parquet")}

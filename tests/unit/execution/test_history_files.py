@@ -2,6 +2,8 @@
 
 import io
 import json
+import random
+from dataclasses import replace
 
 import pyarrow.parquet as pq
 import pytest
@@ -12,6 +14,7 @@ from hudi_table_services.errors import MalformedMetadataError
 from hudi_table_services.execution.history_files import (
     ENTRIES_OF_A_ROW_GROUP,
     decode_history,
+    decode_history_since,
     encode_history,
 )
 from hudi_table_services.hudi_format.history_manifest import HistoryFile, decode_manifest, encode_manifest
@@ -33,6 +36,49 @@ entries = st.builds(
 @given(st.lists(entries, max_size=8))
 def test_decoded_entries_equal_the_encoded_entries_in_order_of_time(written: list[HistoryEntry]) -> None:
     assert list(decode_history(encode_history(written))) == sorted(written, key=lambda e: e.requested_time)
+
+
+@given(st.lists(entries, max_size=8), times)
+def test_the_entries_since_a_time_are_those_that_completed_then_or_later(
+    written: list[HistoryEntry], time: str
+) -> None:
+    found = decode_history_since(io.BytesIO(encode_history(written)), time)
+    assert [*found] == [e for e in decode_history(encode_history(written)) if e.completion_time >= time]
+
+
+def test_an_entry_without_completion_time_belongs_to_every_period() -> None:
+    entry = HistoryEntry(requested_time="1", completion_time=None, action="commit", metadata=b"m")
+    other = replace(entry, completion_time="2")
+    assert decode_history_since(io.BytesIO(encode_history([entry, other])), "9") == (entry,)
+
+
+def test_row_groups_without_wanted_entries_are_not_read() -> None:
+    late = 2 * ENTRIES_OF_A_ROW_GROUP
+    written = [
+        HistoryEntry(
+            requested_time=f"{number:017d}",
+            completion_time="9" if number == late else "2",
+            action="commit",
+            metadata=random.Random(number).randbytes(1_000),
+        )
+        for number in range(3 * ENTRIES_OF_A_ROW_GROUP)
+    ]
+    encoded = encode_history(written)
+    source = _CountingBytes(encoded)
+    assert decode_history_since(source, "9") == (written[late],)
+    assert len(encoded) / 3 < source.bytes_read < len(encoded) / 2
+    source = _CountingBytes(encoded)
+    assert decode_history_since(source, "99") == ()
+    assert source.bytes_read < len(encoded) / 5
+
+
+class _CountingBytes(io.BytesIO):
+    bytes_read = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        found = super().read(size)
+        self.bytes_read += len(found)
+        return found
 
 
 @pytest.mark.parametrize(
@@ -77,6 +123,8 @@ def test_a_file_has_the_columns_and_the_footer_of_hudi() -> None:
 def test_data_that_is_not_a_history_file_is_malformed(data: bytes) -> None:
     with pytest.raises(MalformedMetadataError):
         decode_history(data)
+    with pytest.raises(MalformedMetadataError):
+        decode_history_since(io.BytesIO(data), "1")
 
 
 files = st.builds(

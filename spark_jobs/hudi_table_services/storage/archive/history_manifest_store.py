@@ -41,8 +41,11 @@ class HistoryManifestStore:
         Raises:
             CorruptTableError: the newest manifest cannot be read.
         """
-        number = self._version()
-        return self._manifest(number) if number else ()
+        return self.files_of(self.version())
+
+    def files_of(self, version: int) -> tuple[HistoryFile, ...]:
+        """Files that a manifest lists, sorted by name; empty for version 0. See `files` for the errors."""
+        return self._manifest(version) if version else ()
 
     def written_ms(self) -> Mapping[str, int]:
         """Map the name of each file in the folder to the time at which it was written, in milliseconds since 1970."""
@@ -61,7 +64,7 @@ class HistoryManifestStore:
         Raises:
             CommitConflictError: another archiver published a manifest at the same time.
         """
-        number = self._version() + 1
+        number = self.version() + 1
         path = self.path_of(manifest_name(number))
         self._storage.delete(self.path_of(VERSION_FILE))
         content = encode_manifest(sorted(files))
@@ -82,7 +85,7 @@ class HistoryManifestStore:
             CorruptTableError: a retained manifest cannot be read; nothing is deleted.
         """
         listed = self._storage.list_folder(self._folder).files
-        newest = self._version()
+        newest = self.version()
         numbers = sorted(
             n for each in listed if (n := manifest_number(each.name)) is not None and n <= newest
         )
@@ -97,8 +100,8 @@ class HistoryManifestStore:
         for path, failure in self._storage.delete_files(to_delete).items():
             _LOG.warning("%s was not deleted: %s", path, failure)
 
-    def _version(self) -> int:
-        """Number of the newest manifest; 0 if there is no history."""
+    def version(self) -> int:
+        """Number of the newest manifest; 0 if there is no history. This usually takes one request."""
         try:
             return int(self._storage.read(self.path_of(VERSION_FILE)).decode())
         except (ObjectNotFoundError, ValueError):

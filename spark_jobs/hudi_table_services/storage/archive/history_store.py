@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import BinaryIO, TypeVar
 
 from hudi_table_services.hudi_format.commit_metadata import decode_commit_metadata, decode_operation
 from hudi_table_services.hudi_format.history_manifest import HistoryFile
@@ -11,6 +11,7 @@ from hudi_table_services.model.archival import ArchivedOperation, ArchivedWrite,
 from hudi_table_services.model.instant import Action, Instant, InstantState
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.storage.archive.archive_tail import ArchivePart, PartContent, read_tail
+from hudi_table_services.storage.archive.examined_history import ExaminedHistory
 from hudi_table_services.storage.archive.history_manifest_store import HistoryManifestStore
 from hudi_table_services.storage.archive.repeated_reads import repeat_if_deleted
 from hudi_table_services.storage.damage import naming
@@ -22,10 +23,15 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HistoryCodec:
-    """Functions that convert entries to the bytes of a Parquet file and back, so `storage` needs no Parquet library."""
+    """Functions that convert entries to the bytes of a Parquet file and back, so `storage` needs no Parquet library.
+
+    Attributes:
+        decode_since: returns the entries of a seekable file that completed at or after a time.
+    """
 
     encode: Callable[[Sequence[HistoryEntry]], bytes]
     decode: Callable[[bytes], tuple[HistoryEntry, ...]]
+    decode_since: Callable[[BinaryIO, str], tuple[HistoryEntry, ...]]
 
 
 class HistoryStore:
@@ -71,28 +77,47 @@ class HistoryStore:
         """All completed writes, oldest first."""
         return tuple(_write(entry) for entry in self.entries() if _is_write(entry))
 
-    def writes_of_files_since(self, moment_ms: int) -> tuple[ArchivedWrite, ...]:
-        """Return the completed writes of all history files that were written at or after a moment, oldest first.
+    def writes_completed_since(
+        self, time: str, moment_ms: int, examined: ExaminedHistory
+    ) -> tuple[ArchivedWrite, ...]:
+        """Return the writes that completed at or after a time, oldest first.
+
+        Only files that were written at or after a moment are examined. Of these files, only the parts are read that can
+        contain such writes.
 
         Args:
+            time: completion time.
             moment_ms: time on the clock of the storage, in milliseconds since 1970.
+            examined: the files that earlier calls for the same time examined. The call adds its files.
 
         Raises:
             CorruptTableError: a manifest or a file cannot be read.
         """
 
         def read() -> tuple[ArchivedWrite, ...]:
-            names = [each.name for each in self._manifests.files()]
+            version = self._manifests.version()
+            if version == examined.version:
+                return examined.all_writes()
+            names = [each.name for each in self._manifests.files_of(version)]
             # If another archival deletes a file between these two calls, `written_ms` lacks the file, so the file does
             # not count as old. Reading the file then fails, and `_retry_after_merge` repeats this function.
             old = {
                 name for name, written_ms in self._manifests.written_ms().items() if written_ms < moment_ms
             }
-            parts = [self._part(name) for name in names if name not in old]
-            found = {write.identity: write for part in parts for write in part.writes}
-            return tuple(sorted(found.values(), key=lambda write: write.instant.requested_time))
+            unread = [name for name in names if name not in old and name not in examined.writes]
+            found = map_in_parallel(lambda name: self._completed_since(name, time), unread)
+            examined.writes.update(zip(unread, found, strict=True))
+            examined.version = version
+            return examined.all_writes()
 
         return _retry_after_merge(read)
+
+    def _completed_since(self, name: str, time: str) -> tuple[ArchivedWrite, ...]:
+        path = self._manifests.path_of(name)
+        with naming(path), self._storage.open_reader(path) as stream:
+            return tuple(
+                _write(entry) for entry in self._codec.decode_since(stream, time) if _is_write(entry)
+            )
 
     def tail(self, count: int, limit_bytes: int) -> ArchiveTail:
         """Return the newest writes; see `read_tail`.
