@@ -129,6 +129,10 @@ class InstantExistsError(CommitConflictError):
     """An instant file that this job wants to create already exists."""
 
 
+class SharedInstantTimeError(CommitConflictError):
+    """Another writer's instant has the same time as the instant of this job, so their files look alike."""
+
+
 class TableExistsError(CommitConflictError):
     """Another writer created the table that this job wants to create."""
 

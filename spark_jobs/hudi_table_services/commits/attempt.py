@@ -17,6 +17,7 @@ from hudi_table_services.commits.checks import (
     NoDuplicateNewKey,
     NoSecondWrite,
     NoSharedIndexBucket,
+    NoSharedTime,
     NothingArchivedSince,
     RowComparison,
     SameSchema,
@@ -35,6 +36,7 @@ from hudi_table_services.commits.log_checks import (
     named_logs,
     refuse_open_writes,
 )
+from hudi_table_services.commits.shared_times import refuse_shared_time
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
@@ -225,6 +227,10 @@ class CommitAttempt:
         """
         assert self._traces is not None  # noqa: S101 - set on entry
         counted = {stat.path for stat in metadata.write_stats}
+        if not self._table.config.table_version.layout.has_completion_time_in_names:
+            # The deletion would delete the files of that write, too. From Hudi 1.0 on, writers choose times under the
+            # table lock.
+            refuse_shared_time(self._store.load(), self._pending)
         self._traces.delete_unlisted(keep=counted)
         completed = self._complete(
             new_files(metadata, self._table.config.table_version, facts),
@@ -267,6 +273,7 @@ class CommitAttempt:
     ) -> tuple[Check, ...]:
         logged = logged_file_groups(metadata)
         return (
+            NoSharedTime(self._pending),
             NoSecondWrite(self._request_id),
             SameSchema(),
             NothingArchivedSince(since=self._requested_among),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from hudi_table_services.commits.shared_times import refuse_shared_time
 from hudi_table_services.commits.table_now import TableNow
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import FileGroupConflictError, InstantVanishedError, ObjectNotFoundError
@@ -34,6 +35,17 @@ class SameSchema:
     def refuse(self, now: TableNow) -> None:
         """Raises CommitConflictError."""
         require_same_schema(now.planned_with.schema_json, now.snapshot.schema_json)
+
+
+@dataclass(frozen=True, slots=True)
+class NoSharedTime:
+    """No write or table service of another action has the requested time of this change."""
+
+    instant: Instant
+
+    def refuse(self, now: TableNow) -> None:
+        """Raises SharedInstantTimeError."""
+        refuse_shared_time(now.timeline, self.instant)
 
 
 @dataclass(frozen=True, slots=True)

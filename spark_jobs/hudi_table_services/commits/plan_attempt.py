@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from hudi_table_services.commits.checks import (
     FilesExist,
+    NoSharedTime,
     NotCancelled,
     NothingArchivedSince,
     NothingUndone,
@@ -98,6 +99,7 @@ class ClusteringAttempt(PlanExecution):
         paths = tuple(stat.path for stat in metadata.write_stats)
         return (
             self._still_inflight(paths),
+            NoSharedTime(self._instant),
             SameSchema(),
             NotCancelled(self._instant),
             NothingArchivedSince(since=snapshot.timeline),

@@ -14,6 +14,14 @@ from datetime import datetime
 
 from hudi_table_services.commits.commit_point import complete, prepare_deletion, require_undoable
 from hudi_table_services.commits.instants import remove_without_plan
+from hudi_table_services.commits.shared_times import (
+    delete_own_files,
+    must_be_withdrawn,
+    others_at,
+    shares_time,
+    undone_instants,
+    withdraw,
+)
 from hudi_table_services.commits.table_change import NoFiles
 from hudi_table_services.commits.undo_logs import adds_rollback_blocks, check_logs, undo_log_blocks
 from hudi_table_services.commits.undo_plan import plan_of, require_undone_logs
@@ -133,8 +141,12 @@ def undo_in_place(table: TableAccess, instant: Instant) -> RollbackMetadata:
     return rollback_metadata(plan, start_time, _elapsed_ms(table, started), blocks)
 
 
-def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant, note: UndoNote) -> Instant:
+def _roll_back(table: TableAccess, timeline: Timeline, undone: Instant, note: UndoNote) -> Instant | None:
     require_undone_logs(table, [undone])  # a stored plan may be older than the log files of its slices
+    others = others_at(timeline, undone)
+    if must_be_withdrawn(table, undone, others):
+        withdraw(table, undone, others)
+        return None
     for rollback in pending_rollbacks(table.timeline_store, timeline):
         if rollback.plan is None:
             remove_without_plan(table, rollback.instant)
@@ -155,6 +167,9 @@ def sweep_pending(table: TableAccess, instant: Instant) -> None:
     attempt that has taken the plan over may call this function: after the takeover, tasks of the dead execution remove
     the files that they write.
     """
+    if others := others_at(table.load_timeline(), instant):
+        delete_own_files(table, instant, others)
+        return
     plan = plan_of(table, instant)
     for paths in files_to_delete(plan).values():
         for path in paths:
@@ -322,8 +337,8 @@ def _undo(table: TableAccess, plan: RollbackPlan, rollback_time: str) -> UndoneB
 
 def _hide_completed(table: TableAccess, plan: RollbackPlan) -> None:
     """Delete the completed instant file of the write. The write is then pending, so readers ignore its files."""
-    for instant in table.load_timeline().find(plan.undone_time):
-        if instant.is_completed and instant.action.writes_data:
+    for instant in undone_instants(table, plan):
+        if instant.is_completed:
             table.timeline_store.remove_completed(instant)
 
 
@@ -345,6 +360,8 @@ def _delete_undone(
 
 def _remove_traces(table: TableAccess, plan: RollbackPlan) -> None:
     if undone_time := plan.undone_time:
+        if shares_time(table, plan):
+            return  # the heartbeat and the markers may belong to the other instant
         delete_heartbeat(table.storage, undone_time)
         kept = {join_path(b.partition_path, name) for b in log_blocks_to_undo(plan) for name in b.names}
         _sweep(table.storage, undone_time, kept)
@@ -372,14 +389,11 @@ def _remove_undone_instants(table: TableAccess, plan: RollbackPlan) -> None:
 
     In this order, the state of the instant never advances.
     """
-    undone, store = plan.instant_to_rollback, table.timeline_store
-    if undone is None:
-        return
-    for instant in store.load().find(undone.requested_time):
-        if instant.action.writes_data:
-            if instant.is_completed:
-                store.remove_completed(instant)
-                for action in instant.action.pending_names:
-                    store.remove(replace(instant, action=action))
-            else:
-                store.remove(instant)
+    store = table.timeline_store
+    for instant in undone_instants(table, plan) if plan.instant_to_rollback is not None else ():
+        if instant.is_completed:
+            store.remove_completed(instant)
+            for action in instant.action.pending_names:
+                store.remove(replace(instant, action=action))
+        else:
+            store.remove(instant)

@@ -68,13 +68,13 @@ def plan_of(
     if marked or instant.state is InstantState.REQUESTED:
         return plan_rollback(instant, marked, base_path)
     # An inflight write without markers may have written files. Hudi would never delete them. Search for their names.
-    listed = _listed_files(table.storage, instant)
+    listed = files_named_after(table.storage, instant)
     return plan_rollback(instant, listed, base_path, by_listing=True)
 
 
 def _plan_of_compaction(table: TableAccess, instant: Instant, *, whole_slice: bool) -> RollbackPlan:
-    files = _listed_files(table.storage, instant)
-    deleted = set(filter(_is_base_file, files))
+    files = files_named_after(table.storage, instant)
+    deleted = set(filter(is_base_file, files))
     if whole_slice and appends_to_slices(table):
         deleted |= set(files)
     return plan_rollback(instant, deleted, table.storage.base_path, by_listing=True)
@@ -101,7 +101,7 @@ def require_undone_logs(table: TableAccess, chosen: Collection[Instant]) -> None
         if metadata is None and instant.action is not Action.COMPACTION:
             continue  # no other writer saw its file slices
         partitions = None if metadata is None else metadata.partition_to_write_stats
-        for path in filterfalse(_is_base_file, _listed_files(table.storage, instant, partitions)):
+        for path in filterfalse(is_base_file, files_named_after(table.storage, instant, partitions)):
             found = block_instants(table.storage, path)
             seen = [t for t in found.writers - found.undone_after - undone if visibility.sees(t)]
             if seen:
@@ -158,7 +158,7 @@ def _plan_with_logs(
         files = _committed_files(table, instant, metadata)
         slices = {found for path in files if (found := _slice_of_log(path)) is not None}
         logs = _appended_logs(table, instant, slices, frozenset(), kept)
-        return plan_rollback(instant, filter(_is_base_file, files), base_path, by_listing=True, logs=logs)
+        return plan_rollback(instant, filter(is_base_file, files), base_path, by_listing=True, logs=logs)
     markers = _markers(storage, instant)
     if markers or instant.state is InstantState.REQUESTED:
         appended = [marker for marker in markers if marker.kind is MarkerKind.APPEND]
@@ -171,7 +171,7 @@ def _plan_with_logs(
     files = frozenset(stored.path for found in listed.values() for stored in _of_instant(found, instant))
     every = (stored for found in listed.values() for stored in found)
     logs = _logs_with_blocks(table, instant, every, frozenset(), kept)
-    return plan_rollback(instant, filter(_is_base_file, files), base_path, by_listing=True, logs=logs)
+    return plan_rollback(instant, filter(is_base_file, files), base_path, by_listing=True, logs=logs)
 
 
 def _appended_logs(
@@ -251,7 +251,8 @@ def _slice_of_log(path: str) -> _Slice | None:
     return None if log is None else (partition_path, log.file_id, log.instant_time)
 
 
-def _is_base_file(path: str) -> bool:
+def is_base_file(path: str) -> bool:
+    """Whether a path has the name of a base file."""
     try:
         BaseFile.from_file_name(path.rpartition("/")[2])
     except MalformedFileNameError:
@@ -261,13 +262,14 @@ def _is_base_file(path: str) -> bool:
 
 def _committed_files(table: TableAccess, instant: Instant, metadata: CommitMetadata) -> frozenset[str]:
     paths = {stat.path for stat in metadata.write_stats if stat.path}
-    listed = _listed_files(table.storage, instant, metadata.partition_to_write_stats)
+    listed = files_named_after(table.storage, instant, metadata.partition_to_write_stats)
     return frozenset({*paths, *listed})
 
 
-def _listed_files(
+def files_named_after(
     storage: Storage, instant: Instant, partitions: Collection[str] | None = None
 ) -> tuple[str, ...]:
+    """Return the paths of the data files with the time of the instant in their names; None means all partitions."""
     by_folder: dict[str, list[str]] = defaultdict(list)
     for folder, files in list_partitions(storage, partitions).items():
         by_folder[folder] += (stored.path for stored in _of_instant(files, instant))

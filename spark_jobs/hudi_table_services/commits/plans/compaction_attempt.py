@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from hudi_table_services.commits.checks import (
     FilesExist,
+    NoSharedTime,
     NotCancelled,
     NothingUndone,
     SameSchema,
@@ -110,6 +111,7 @@ class CompactionAttempt(PlanExecution):
     def _checks(self, paths: tuple[str, ...], file_groups: frozenset[FileGroupId]) -> tuple[Check, ...]:
         return (
             self._still_inflight(paths),
+            NoSharedTime(self._instant),
             SameSchema(),
             NotCancelled(self._instant),
             NothingUndone(),

@@ -19,6 +19,7 @@ from hudi_table_services.commits.checks import (
     refuse_taken_over,
 )
 from hudi_table_services.commits.commit_point import require_usable_metadata_table
+from hudi_table_services.commits.shared_times import others_at, withdraw
 from hudi_table_services.commits.undo import sweep_pending
 from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import (
@@ -28,6 +29,7 @@ from hudi_table_services.errors import (
     InstantVanishedError,
 )
 from hudi_table_services.model.instant import Instant, InstantState
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock
@@ -113,6 +115,7 @@ class PlanExecution:
                 return False
             require_usable_metadata_table(self._table)
             refuse_cancelled(self._table, timeline, pending[0])
+            self._withdraw_if_shared(timeline, pending[0])
             try:
                 self._traces.start_heartbeat()
                 self._begin(pending[0])
@@ -120,6 +123,24 @@ class PlanExecution:
                 self._traces.abandon_heartbeat()
                 raise
         return True
+
+    def _withdraw_if_shared(self, timeline: Timeline, pending: Instant) -> None:
+        """Remove the plan if another instant has its time.
+
+        Raises:
+            InstantVanishedError: the plan was removed.
+            SharedInstantTimeError: the plan cannot be removed yet.
+        """
+        others = others_at(timeline, pending)
+        if not others:
+            return
+        self._lock.verify()
+        withdraw(self._table, pending, others)
+        raise InstantVanishedError(
+            f"{self.service.capitalize()} {self.instant_time} was removed, because {others[0].action.value} "
+            f"{self.instant_time} of another writer has the same time.",
+            hint=f"Schedule the {self.service} again.",
+        )
 
     def _is_held(self, pending: Instant) -> bool:
         """Whether another request is executing the plan."""

@@ -13,6 +13,8 @@ from hudi_table_services.model.cleaning import CleanOptions, CleanPolicy, Retent
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.timeline import Timeline
 
+_WHOLE_SECOND = "000"
+
 
 def retain_from(
     timeline: Timeline,
@@ -55,7 +57,7 @@ def retain_from(
         # these versions.
         chosen = next((i for i in done if i.requested_time >= retained_before), chosen)
         reason = f"{reason}; an earlier clean already deleted versions that were needed only before {retained_before}"
-    return _bounded(timeline, done, chosen, reason)
+    return _bounded(timeline, chosen, reason, visible_at)
 
 
 def _by_policy(
@@ -77,8 +79,11 @@ def _by_policy(
 
 def _first_from(done: Sequence[Instant], cutoff: str, visible_at: Mapping[str, str]) -> int:
     """Return the index of the first write that became visible at or after the cutoff, or else of the last write."""
-    times = (visible_at.get(i.requested_time, i.visible_from) for i in done)
-    return next((index for index, time in enumerate(times) if time >= cutoff), len(done) - 1)
+    return next((index for index, i in enumerate(done) if _seen_from(i, visible_at) >= cutoff), len(done) - 1)
+
+
+def _seen_from(write: Instant, visible_at: Mapping[str, str]) -> str:
+    return visible_at.get(write.requested_time, write.visible_from)
 
 
 def _at_most(done: Sequence[Instant], chosen: Instant, index: int) -> tuple[Instant, bool]:
@@ -95,15 +100,28 @@ def _limit(done: Sequence[Instant], commits: int, retained_before: str | None) -
     return min(first + commits, len(done) - 1)
 
 
-def _bounded(timeline: Timeline, done: Sequence[Instant], chosen: Instant, reason: str) -> Retention:
+def _bounded(timeline: Timeline, chosen: Instant, reason: str, visible_at: Mapping[str, str]) -> Retention:
     """Return a retention that also keeps all states of the table since the oldest pending write or service began.
 
     The pending write or service may still read the file versions that were current when it began. The file versions
-    that it creates have this time in their names.
+    that it creates have this time in their names. A write that was requested before that time, and completed after it,
+    was not visible yet, so the state before that write is kept, too. Without the files of that state, a pending write
+    of Hudi does not find the keys in them, and stores their rows a second time.
     """
     blocker = next((i for i in timeline.pending if i.action.writes_data), None)
-    if blocker is None or chosen.requested_time <= blocker.requested_time:
+    if blocker is None:
         return Retention(earliest=chosen, reason=reason)
-    before = [i for i in done if i.requested_time < blocker.requested_time]
-    reason = f"{reason}, but pending {blocker.action.value} {blocker.requested_time} blocks cleaning"
+    done, began = timeline.completed_writes, blocker.requested_time
+    unseen = (i.requested_time for i in done if not _is_seen_before(began, _seen_from(i, visible_at)))
+    first = min([began, *unseen])
+    if chosen.requested_time < first:
+        return Retention(earliest=chosen, reason=reason)
+    before = [i for i in done if i.requested_time < first]
+    reason = f"{reason}, but pending {blocker.action.value} {began} blocks cleaning"
     return Retention(earliest=before[-1] if before else None, blocker=blocker, reason=reason)
+
+
+def _is_seen_before(time: str, seen_from: str) -> bool:
+    """Whether a write became visible before a time. Object stores record the time of a file in whole seconds."""
+    is_whole_second = seen_from.endswith(_WHOLE_SECOND) and seen_from[: -len(_WHOLE_SECOND)] == time[:14]
+    return seen_from < time and not is_whole_second

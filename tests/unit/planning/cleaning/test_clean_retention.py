@@ -62,6 +62,36 @@ def test_a_pending_write_limits_cleaning_and_is_named(pending: int, expected: st
     assert f"but pending commit {at(pending)} blocks cleaning" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("seen_from", "expected"),
+    [
+        (at(4), at(6)),
+        ("20260111115959999", at(6)),
+        ("20260111120000000", at(1)),
+        (at(13), at(1)),
+    ],
+)
+def test_the_state_before_a_write_that_completed_after_a_pending_write_began_is_kept(
+    seen_from: str, expected: str
+) -> None:
+    """Commit 2 was requested early. Commit 11 is pending."""
+    found = retain(commits(15, 11), clean_options(commits_retained=9), visible_at={at(2): seen_from})
+    assert earliest(found) == expected
+    if expected == at(1):
+        assert found.blocker == a_commit(11, InstantState.INFLIGHT)
+        assert f"but pending commit {at(11)} blocks cleaning" in found.reason
+
+
+def test_a_time_in_whole_seconds_may_be_any_moment_of_the_second() -> None:
+    pending = Instant(requested_time="20260111120000700", action=Action.COMMIT, state=InstantState.INFLIGHT)
+    timeline = Timeline.of([*commits(10), pending])
+    options = clean_options(commits_retained=4)
+    assert earliest(retain(timeline, options)) == at(7)
+    same_second, second_before = {at(3): "20260111120000000"}, {at(3): "20260111115959000"}
+    assert earliest(retain(timeline, options, visible_at=same_second)) == at(2)
+    assert earliest(retain(timeline, options, visible_at=second_before)) == at(7)
+
+
 def test_a_newer_pending_write_does_not_limit_cleaning() -> None:
     found = retain(commits(16, 16))
     assert (earliest(found), found.blocker) == (at(6), None)
