@@ -46,13 +46,15 @@ CONFLICTS = (
     "Could not read commit details",
     "java.util.NoSuchElementException: FileID ",
     "Latest pending compaction instant time must be earlier than this instant time",
+    "FileAlreadyExistsException",
 )
 """Errors of Hudi. A write that fails with one of these errors has changed no row, so the test repeats the write.
 
-Hudi reads the timeline without the lock, which explains the last three errors. After Hudi has listed the timeline, an
-archival may remove a commit whose file Hudi has not read. After Hudi has found the file groups of its rows, a
-clustering may replace one of these file groups. The loop archives after each clustering. Tables in production are
-archived much less often. After Hudi 0.15 has chosen the time of its write, another process may schedule a compaction.
+Hudi reads the timeline without the lock, which explains the errors from the third on. After Hudi has listed the
+timeline, an archival may remove a commit whose file Hudi has not read. After Hudi has found the file groups of its
+rows, a clustering may replace one of these file groups. The loop archives after each clustering. Tables in production
+are archived much less often. After Hudi 0.15 has chosen the time of its write, another process may schedule a
+compaction, or may request an instant with the same time and the same action.
 """
 
 

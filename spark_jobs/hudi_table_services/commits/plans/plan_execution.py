@@ -7,9 +7,9 @@ names another attempt has lost the plan: it completes nothing, and its tasks rem
 import logging
 import time
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from types import TracebackType
-from typing import ClassVar, TypeVar
+from typing import ClassVar, NoReturn, TypeVar
 
 from hudi_table_services.commits.attempt_traces import AttemptTraces
 from hudi_table_services.commits.checks import (
@@ -29,7 +29,6 @@ from hudi_table_services.errors import (
     InstantVanishedError,
 )
 from hudi_table_services.model.instant import Instant, InstantState
-from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.clustering import EXPIRATION_MINUTES
 from hudi_table_services.storage.locks.heartbeat import has_heartbeat, read_heartbeat_owner
 from hudi_table_services.storage.locks.lock import TableLock
@@ -111,11 +110,14 @@ class PlanExecution:
                     f"{self.service.capitalize()} {self.instant_time} is no longer pending.",
                     hint=f"Another job completed or cancelled the {self.service}.",
                 )
-            if self._is_held(pending[0]):
+            shared = others_at(timeline, pending[0])
+            # No attempt executes a requested plan, so a fresh heartbeat belongs to the other instant.
+            if not (shared and pending[0].state is InstantState.REQUESTED) and self._is_held(pending[0]):
                 return False
             require_usable_metadata_table(self._table)
             refuse_cancelled(self._table, timeline, pending[0])
-            self._withdraw_if_shared(timeline, pending[0])
+            if shared:
+                self._withdraw(pending[0], shared)
             try:
                 self._traces.start_heartbeat()
                 self._begin(pending[0])
@@ -124,16 +126,13 @@ class PlanExecution:
                 raise
         return True
 
-    def _withdraw_if_shared(self, timeline: Timeline, pending: Instant) -> None:
-        """Remove the plan if another instant has its time.
+    def _withdraw(self, pending: Instant, others: Sequence[Instant]) -> NoReturn:
+        """Remove the plan, because other instants have its time.
 
         Raises:
             InstantVanishedError: the plan was removed.
             SharedInstantTimeError: the plan cannot be removed yet.
         """
-        others = others_at(timeline, pending)
-        if not others:
-            return
         self._lock.verify()
         withdraw(self._table, pending, others)
         raise InstantVanishedError(
