@@ -46,8 +46,14 @@ def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
     """
     ordered = sorted(entries, key=lambda entry: entry.requested_time)
     sink = io.BytesIO()
-    # Every codec compresses this file well, because each instant repeats its Avro schema. Hudi uses gzip.
-    options: dict[str, Any] = {"compression": "gzip", "use_dictionary": False, "store_schema": False}
+    # Every codec compresses this file well, because each instant repeats its Avro schema. Hudi uses gzip. Level 1 takes a
+    # fifth of the time of the default level, for files that are a tenth larger.
+    options: dict[str, Any] = {
+        "compression": "gzip",
+        "compression_level": 1,
+        "use_dictionary": False,
+        "store_schema": False,
+    }
     with pq.ParquetWriter(sink, _SCHEMA, **options) as writer:
         for start in range(0, max(1, len(ordered)), ENTRIES_OF_A_ROW_GROUP):
             rows = [_row(entry) for entry in ordered[start : start + ENTRIES_OF_A_ROW_GROUP]]
