@@ -46,8 +46,8 @@ def encode_history(entries: Sequence[HistoryEntry]) -> bytes:
     """
     ordered = sorted(entries, key=lambda entry: entry.requested_time)
     sink = io.BytesIO()
-    # Every codec compresses this file well, because each instant repeats its Avro schema. Hudi uses gzip. Level 1 takes a
-    # fifth of the time of the default level, for files that are a tenth larger.
+    # Every codec compresses this file well, because each instant repeats its Avro schema. Hudi uses gzip. Level 1 takes
+    # a fifth of the time of the default level, and makes files that are a tenth larger.
     options: dict[str, Any] = {
         "compression": "gzip",
         "compression_level": 1,
