@@ -22,6 +22,7 @@ EXIT_CODES = {
     "TimelineInvariantError": 65,
     "CommitConflictError": 75,
     "InstantExistsError": 75,
+    "SharedInstantTimeError": 75,
     "TableExistsError": 75,
     "FileGroupConflictError": 75,
     "LockNotAcquiredError": 75,
