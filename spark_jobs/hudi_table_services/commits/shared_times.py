@@ -50,8 +50,11 @@ def must_be_withdrawn(table: TableAccess, undone: Instant, others: Sequence[Inst
     Args:
         others: the result of `others_at`.
     """
-    if not others or all(other.state is InstantState.REQUESTED for other in others):
-        return False  # A requested instant has no files.
+    if not others:
+        return False
+    if all(other.state is InstantState.REQUESTED for other in others):
+        # Requested instants have no files. But only a rollback can undo log blocks of table version 6.
+        return not _may_have_log_blocks(table, undone)
     # All instants of one time share one heartbeat. Without a fresh heartbeat, all of them are dead.
     are_dead = not is_heartbeat_alive(table.storage, undone.requested_time, table.clock)
     is_pending = not any(each.is_completed for each in (undone, *others))
@@ -68,14 +71,15 @@ def withdraw(table: TableAccess, undone: Instant, others: Sequence[Instant]) -> 
         others: the result of `others_at`, with at least one instant.
 
     Raises:
-        SharedInstantTimeError: `undone` is completed, or one of the others is pending, so its files are not known yet.
+        SharedInstantTimeError: `undone` is completed, or one of the others is inflight, so its files are not known yet.
         UnsupportedTableError: the instant appended to log files of table version 6.
         StorageError: a file could not be deleted; the instant is still pending.
     """
     if undone.state is not InstantState.REQUESTED:
         delete_own_files(table, undone, others)
-        MarkerStore(table.storage, undone.requested_time).delete()
-        delete_heartbeat(table.storage, undone.requested_time)
+        if all(other.is_completed for other in others):
+            MarkerStore(table.storage, undone.requested_time).delete()
+            delete_heartbeat(table.storage, undone.requested_time)
     table.timeline_store.remove(undone)
     _LOG.warning(
         "Removed the pending %s %s: another writer's %s has the same time.",
@@ -91,9 +95,9 @@ def delete_own_files(table: TableAccess, undone: Instant, others: Sequence[Insta
     See `withdraw` for the arguments and the errors.
     """
     _refuse_unknown_files(undone, others)
-    if undone.action is Action.DELTA_COMMIT and appends_to_slices(table):
+    if _may_have_log_blocks(table, undone):
         _refuse_log_blocks(table, undone)
-    metadata = [table.timeline_store.commit_metadata(other) for other in others]
+    metadata = [table.timeline_store.commit_metadata(other) for other in others if other.is_completed]
     named = {stat.path for each in metadata for stat in each.write_stats}
     files = files_named_after(table.storage, undone)
     # In table version 6, log files contain the time of a compaction, but other writes wrote them.
@@ -126,15 +130,20 @@ def _undone_action(plan: RollbackPlan) -> Action | None:
     return None if undone is None else known.get(undone.action)
 
 
+def _may_have_log_blocks(table: TableAccess, undone: Instant) -> bool:
+    """Whether an instant may have added blocks to log files whose names do not contain its time."""
+    return undone.action is Action.DELTA_COMMIT and appends_to_slices(table)
+
+
 def _refuse_unknown_files(undone: Instant, others: Sequence[Instant]) -> None:
-    other = next((each for each in others if not each.is_completed), others[0])
+    other = next((each for each in others if each.state is InstantState.INFLIGHT), others[0])
     if undone.is_completed:
         raise SharedInstantTimeError(
             f"{undone.action.value} {undone.requested_time} cannot be undone, because {other.action.value} "
             f"{other.requested_time} of another writer has the same time.",
             hint="Nothing was changed. To undo both, restore the table to a savepoint before this time.",
         )
-    if not other.is_completed:
+    if other.state is InstantState.INFLIGHT:
         raise SharedInstantTimeError(
             f"{undone.action.value} {undone.requested_time} cannot be removed yet, because the pending "
             f"{other.action.value} of another writer has the same time.",

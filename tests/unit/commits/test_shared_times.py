@@ -179,12 +179,38 @@ def test_a_plan_that_was_not_started_is_removed_beside_a_running_write(table: Sm
     assert MarkerStore(table.storage, plan.requested_time).data_files() == {hudis.path}
 
 
-def test_a_dead_write_is_rolled_back_beside_a_plan_that_was_not_started(table: SmallTable) -> None:
+def test_a_dead_write_is_removed_beside_a_plan_that_was_not_started(table: SmallTable) -> None:
     plan = a_plan(table)
     hudis = HudisWrite.begin(table, plan.requested_time)
-    assert rollback_instant(access(table), hudis.instant) is not None
+    assert rollback_instant(access(table), hudis.instant) is None
     assert not table.storage.exists(hudis.path)
     assert table.timeline_store.load().pending == (plan,)
+
+
+def test_a_failed_write_keeps_the_heartbeat_of_a_write_that_was_only_requested(table: SmallTable) -> None:
+    failed = table.begin()
+    path = own_file(table, failed)
+    heartbeat = heartbeat_path(failed.requested_time)
+    table.storage.write(heartbeat, b"")
+    plan = encode_requested_replace(None)
+    requested = table.timeline_store.request(Action.REPLACE_COMMIT, plan, failed.requested_time)
+    assert rollback_instant(access(table), failed) is None
+    assert not table.storage.exists(path)
+    assert table.storage.exists(heartbeat)
+    assert table.timeline_store.load().instants[1:] == (requested,)
+
+
+def test_log_blocks_of_version_6_are_rolled_back_beside_a_requested_instant() -> None:
+    table = a_logged_table(TableVersion.V6)
+    table.delta(bases=[LOGGED])
+    before = table.seen()
+    dead = table.begin(Action.DELTA_COMMIT)
+    table.write(dead, logs=[LOGGED])
+    plan = encode_requested_replace(None)
+    requested = table.timeline_store.request(Action.REPLACE_COMMIT, plan, dead.requested_time)
+    assert rollback_instant(access(table), dead) is not None
+    assert table.seen() == before
+    assert table.timeline_store.load().pending == (requested,)
 
 
 def test_a_completed_write_that_shares_its_time_is_not_undone(table: SmallTable) -> None:
