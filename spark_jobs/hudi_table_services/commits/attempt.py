@@ -40,7 +40,12 @@ from hudi_table_services.commits.shared_times import refuse_shared_time
 from hudi_table_services.commits.table_change import TableChange, new_files
 from hudi_table_services.commits.table_now import Check, Conditions, read_table_now
 from hudi_table_services.commits.undo import rollback_instant
-from hudi_table_services.errors import CommitStateUnknownError, HudiTableServiceError, LockNotAcquiredError
+from hudi_table_services.errors import (
+    CommitStateUnknownError,
+    HudiTableServiceError,
+    LockNotAcquiredError,
+    SharedInstantTimeError,
+)
 from hudi_table_services.execution.metadata_table.collected_facts import CollectedFacts
 from hudi_table_services.hudi_format.table_service_plans import encode_requested_replace
 from hudi_table_services.hudi_format.workload_profile import encode_workload_profile
@@ -93,6 +98,7 @@ class CommitAttempt:
         self._traces: AttemptTraces | None = None
         self._requested: Instant | None = None
         self._is_completed = False
+        self._shares_heartbeat = False
         self._requested_among = Timeline()
         self._changes_before: tuple[ConcurrentChange, ...] = ()
         self._warnings: tuple[str, ...] = ()
@@ -295,7 +301,11 @@ class CommitAttempt:
         return completed
 
     def _stop_heartbeat(self) -> None:
-        if self._traces is not None:
+        if self._traces is None:
+            return
+        if self._shares_heartbeat:
+            self._traces.let_heartbeat_expire()
+        else:
             self._traces.stop_heartbeat()
 
     def _roll_back(self, reason: UndoReason) -> bool:
@@ -314,6 +324,8 @@ class CommitAttempt:
             self._traces.stop_heartbeat()
             self._traces.remove()
         except HudiTableServiceError as failure:
+            # The other writer with this time uses the same heartbeat file. Without the file, it would count as dead.
+            self._shares_heartbeat = isinstance(failure, SharedInstantTimeError)
             _LOG.warning(
                 "Could not roll back %s (%s); the next job on this table rolls the write back.",
                 self.instant_time,

@@ -310,6 +310,14 @@ def test_a_write_does_not_complete_beside_an_instant_with_its_time(completes: bo
     own = own_instant(attempt)
     assert (own in table.timeline_store.load()) != completes
     assert table.storage.exists(f"a/{base_file_name('own-0', own.requested_time)}") != completes
+    # Without the common heartbeat file, other jobs would take the running write of Hudi for dead.
+    assert table.storage.exists(heartbeat_path(own.requested_time)) != completes
+    if not completes:
+        with pytest.raises(SharedInstantTimeError, match="cannot be removed yet"):
+            rollback_instant(access(table), own)
+        with pytest.raises(SharedInstantTimeError, match="cannot be removed yet"):
+            rollback_instant(access(table), hudis[0].instant)
+        assert hudis[0].is_whole
 
 
 def own_instant(attempt: CommitAttempt) -> Instant:
