@@ -96,9 +96,9 @@ class Lake:
     def spark(self, path: str) -> Any:
         """Call the REST API of the Spark Connect server's only application."""
         url = f"http://127.0.0.1:{self._settings['SPARK_UI_PORT']}/api/v1/applications"
-        with urllib.request.urlopen(url, timeout=10) as response:
+        with urllib.request.urlopen(url, timeout=60) as response:
             application = json.load(response)[0]["id"]
-        with urllib.request.urlopen(f"{url}/{application}/{path}", timeout=10) as response:
+        with urllib.request.urlopen(f"{url}/{application}/{path}", timeout=60) as response:
             return json.load(response)
 
     def busy_worker(self, hosts: dict[str, str]) -> str | None:
