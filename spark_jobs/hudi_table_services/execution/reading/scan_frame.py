@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from hudi_table_services.execution.python_worker import map_in_arrow
+from hudi_table_services.execution.reading.few_keys import rows_of_few_keys
+from hudi_table_services.execution.reading.local_rows import local_frame
 from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader
 from hudi_table_services.execution.sessions import connect
@@ -21,16 +23,6 @@ _ROWS_PER_BATCH = 1 << 14
 they fit into the cache of the processor."""
 
 
-_MAX_KEYS, _MAX_ROWS, _MAX_BYTES = 100, 1000, 8 << 20
-"""Largest number of record keys that the driver looks up, and of rows and Arrow bytes that it keeps for them."""
-
-_TYPES_WITH_PYTHON_VALUES = frozenset(
-    {"binary", "boolean", "byte", "date", "decimal", "double", "float", "integer", "long", "short", "string"}
-    | {"timestamp", "timestamp_ntz"}
-)
-"""Names of Spark's types for which Arrow and Spark use the same values of Python."""
-
-
 def scan_frame(
     spark: "SparkSession", reader: SliceReader, slices: Sequence[FileSlice], schema: "SparkStructType"
 ) -> "DataFrame":
@@ -43,12 +35,12 @@ def scan_frame(
         schema: columns of `reader` as Spark's types; see `spark_schema`.
 
     Raises:
-        HudiTableServiceError: the driver reads the rows, and `SliceReader.rows` raises an error.
+        HudiTableServiceError: see `rows_of_few_keys`.
     """
     if not slices:
-        return _small_frame(spark, [], schema)
-    if (rows := _rows_of_few_keys(reader, slices, schema)) is not None:
-        return _small_frame(spark, rows, schema)
+        return local_frame(spark, [], schema)
+    if (rows := rows_of_few_keys(reader, slices, schema)) is not None:
+        return local_frame(spark, rows, schema)
     if connect.is_connect(spark):
         connect.upload_engine(spark)
     groups = reader.work.groups(slices, default_parallelism(spark))
@@ -59,36 +51,6 @@ def scan_frame(
                 yield from read_parts(reader, groups[number])
 
     return map_in_arrow(spark.range(0, len(groups), 1, len(groups)), run_partition, schema)
-
-
-def _small_frame(
-    spark: "SparkSession", rows: list[tuple[Any, ...]], schema: "SparkStructType"
-) -> "DataFrame":
-    """Return a DataFrame of the rows with one partition. By default, Spark makes one partition for each core."""
-    return spark.createDataFrame(rows, schema).coalesce(1)
-
-
-def _rows_of_few_keys(
-    reader: SliceReader, slices: Sequence[FileSlice], schema: "SparkStructType"
-) -> list[tuple[Any, ...]] | None:
-    """Return the rows as values of Python, or None if the driver should not read them."""
-    if reader.keys is None or len(reader.keys) > _MAX_KEYS or len(slices) > 1 or reader.merges(slices[0]):
-        return None
-    if not schema.fields or any(
-        field.dataType.typeName() not in _TYPES_WITH_PYTHON_VALUES for field in schema.fields
-    ):
-        return None
-    rows: list[tuple[Any, ...]] = []
-    size = 0
-    for found in reader.rows(SlicePart(slices[0])):
-        size += found.nbytes
-        if len(rows) + found.num_rows > _MAX_ROWS or size > _MAX_BYTES:
-            return None
-        try:
-            rows += zip(*(column.to_pylist() for column in found.columns), strict=True)
-        except (OverflowError, ValueError):
-            return None  # Python has no dates and times after the year 9999.
-    return rows
 
 
 def read_parts(reader: SliceReader, parts: Iterable[SlicePart]) -> Iterator[pa.RecordBatch]:
