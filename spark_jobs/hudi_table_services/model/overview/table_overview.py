@@ -53,16 +53,41 @@ class FileTotals:
 
     @classmethod
     def of(cls, files: Iterable[LiveFile]) -> "FileTotals":
-        every = list(files)
+        small = size = rows = uncounted = logs = log_bytes = count = 0
+        last_write = ""
+        for file in files:  # one loop, because a table can have a hundred thousand files
+            count += 1
+            small += file.is_small
+            size += file.size_bytes
+            rows += file.row_count or 0
+            uncounted += file.row_count is None
+            logs += file.log_files
+            log_bytes += file.log_bytes
+            last_write = max(last_write, file.written_by)
         return cls(
-            file_count=len(every),
-            small_file_count=sum(file.is_small for file in every),
-            size_bytes=sum(file.size_bytes for file in every),
-            row_count=sum(file.row_count or 0 for file in every),
-            uncounted_files=sum(file.row_count is None for file in every),
-            last_write=max((file.written_by for file in every), default=""),
-            log_files=sum(file.log_files for file in every),
-            log_bytes=sum(file.log_bytes for file in every),
+            file_count=count,
+            small_file_count=small,
+            size_bytes=size,
+            row_count=rows,
+            uncounted_files=uncounted,
+            last_write=last_write,
+            log_files=logs,
+            log_bytes=log_bytes,
+        )
+
+    @classmethod
+    def sum(cls, parts: "Iterable[FileTotals]") -> "FileTotals":
+        """Return the sums of several sets of files that have no file in common."""
+        every = list(parts)
+        return cls(
+            file_count=sum(part.file_count for part in every),
+            small_file_count=sum(part.small_file_count for part in every),
+            size_bytes=sum(part.size_bytes for part in every),
+            row_count=sum(part.row_count for part in every),
+            uncounted_files=sum(part.uncounted_files for part in every),
+            last_write=max((part.last_write for part in every), default=""),
+            log_files=sum(part.log_files for part in every),
+            log_bytes=sum(part.log_bytes for part in every),
         )
 
 

@@ -52,7 +52,7 @@ class TableContents:
     @cached_property
     def totals(self) -> FileTotals:
         """Sums over all live files."""
-        return FileTotals.of(file for files in self.files.values() for file in files)
+        return FileTotals.sum(partition.totals for partition in self.partitions)
 
 
 def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> TableContents:
@@ -88,20 +88,20 @@ def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> Tabl
 def _ordered(files: list[LiveFile]) -> tuple[LiveFile, ...]:
     """Return the files of one partition, ordered by path. If only one file is small, it does not count as small."""
     has_several = sum(file.is_small for file in files) > 1
-    every = (file if has_several else replace(file, is_small=False) for file in files)
+    every = (file if has_several or not file.is_small else replace(file, is_small=False) for file in files)
     return tuple(sorted(every, key=lambda file: file.path))
 
 
 def _live_file(slice_: FileSlice, rows: Mapping[str, int], limits: FileSizeLimits) -> LiveFile:
-    path = slice_.base_file_path or ""
+    path, size_bytes = slice_.base_file_path or "", slice_.size_bytes
     return LiveFile(
         partition_path=slice_.file_group_id.partition_path,
         file_id=slice_.file_group_id.file_id,
         path=path,
-        size_bytes=slice_.size_bytes,
+        size_bytes=size_bytes,
         written_by=slice_.base_instant_time,
         row_count=rows.get(path),
         log_files=len(slice_.log_files),
         log_bytes=sum(log.size_bytes for log in slice_.log_files),
-        is_small=slice_.size_bytes < limits.small_file_limit_bytes,
+        is_small=size_bytes < limits.small_file_limit_bytes,
     )
