@@ -169,6 +169,9 @@ bench-scale: .venv/.ready ## Measure plans, pages and commits on tables of up to
 	@status=0; .venv/bin/python benchmarks/scale_run.py $(if $(WRITE_PAGE),--write-page) || status=$$?; \
 	$(WITH_JAVA) .venv/bin/python benchmarks/scale_load.py $(if $(WRITE_PAGE),--write-page) && exit $$status
 
+bench-many-tables: .venv/.ready ## Load 200 tables of 10 MB every hour for three hours through one Spark Connect server; EVERY=0 loads without pause, for MINUTES=180
+	$(WITH_JAVA) $(WITH_POSTGRES) .venv/bin/python benchmarks/many_tables_run.py --every $(or $(EVERY),3600) --minutes $(if $(filter file,$(origin MINUTES)),180,$(MINUTES))
+
 SCENARIO ?= first_insert,upsert_changed_and_new
 profile: .venv-judges/.ready ## Show the core-seconds of each step, and flame graphs, of SCENARIO=first_insert,… for the engine and Hudi 1.2.0; needs Maven
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/profile_steps.py --scenario "$(SCENARIO)" --profiler-jar "$$(scripts/ensure_profiler_jar.sh)"

@@ -1,0 +1,1 @@
+"""Load many small tables from one Airflow through one Spark Connect server."""
