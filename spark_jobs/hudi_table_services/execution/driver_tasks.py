@@ -2,7 +2,7 @@
 
 Each session of a server starts Python workers of its own, which costs about three seconds of processor time. A driver
 of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take Spark
-only one or two seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
+only a few seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
 """
 
 import io
@@ -40,6 +40,9 @@ MAX_SOURCE_BYTES = 4 << 20
 """Largest size, as estimated by Spark, of a frame that the driver collects. Spark's estimate is the size of the
 compressed files; the collected rows are larger."""
 
+MAX_STEP_BYTES = 2 * BYTES_OF_A_SPARK_TASK
+"""Largest cost of the tasks that the driver runs: about as much processor time as the start of a session's workers."""
+
 _ESTIMATE = re.compile(r"Statistics\(sizeInBytes=(?P<number>[0-9.]+(?:E[+-]?\d+)?) (?P<unit>[KMGTPE]i)?B")
 _UNITS = (None, "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
@@ -50,7 +53,7 @@ def fits_driver(spark: "SparkSession", weights: Sequence[int] | None = ()) -> bo
     Args:
         weights: estimated cost of each task in bytes; see `task_groups`. None if the cost is unknown.
     """
-    return is_connect(spark) and weights is not None and sum(weights) <= BYTES_OF_A_SPARK_TASK
+    return is_connect(spark) and weights is not None and sum(weights) <= MAX_STEP_BYTES
 
 
 def run_in_driver(tasks: Sequence[TaskT], work: Callable[[TaskT], ResultT]) -> list[ResultT] | None:

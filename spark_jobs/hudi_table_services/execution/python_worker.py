@@ -8,14 +8,22 @@ the process has loaded, and not on the task (``daemon.py``, ``worker.py`` and ``
   ``pyspark.zip``, Spark's jar, and the archive of this engine.
 
 Both steps together need much more processor time than an empty task (docs/adr/0062).
+
+A session of Spark Connect has its own workers, and a daemon that starts them. Spark ends workers that are idle for a
+minute. But up to Spark 4.2, Spark never ends the daemon of a closed session (SPARK-54055), so each load would leave a
+process of 40 MB on the server. Therefore the last worker ends its daemon when it exits (docs/adr/0065).
 """
 
 import gc
 import os
+import signal
 import sys
+import time
 import zipimport
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
@@ -24,6 +32,13 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType as SparkStructType
 
 _read_directory_again = zipimport.zipimporter.invalidate_caches
+_exit = os._exit
+_DAEMON = "pyspark.daemon"
+_SESSION = "SPARK_JOB_ARTIFACT_UUID"
+"""Variable of the workers' environment: the session of Spark Connect to which the workers belong."""
+_NO_SESSION = (None, "default")
+_OTHERS_EXIT_WITHIN_S = 5.0
+"""Spark closes the connections of all idle workers within a moment."""
 
 
 class _Process:
@@ -59,7 +74,8 @@ def prepare_worker() -> None:
 
     Arrow gets one thread, because each core runs a task. The garbage collector ignores the objects that exist when the
     first task begins, and again when a task begins after more modules were imported. An archive's directory is read
-    again only after the archive has changed, or could not be read.
+    again only after the archive has changed, or could not be read. The worker of a session of Spark Connect ends its
+    daemon when it exits, if the daemon has no other worker.
     """
     pa.set_cpu_count(1)
     if len(sys.modules) != _Process.frozen_modules:
@@ -68,6 +84,8 @@ def prepare_worker() -> None:
         gc.freeze()
         _Process.frozen_modules = len(sys.modules)
     zipimport.zipimporter.invalidate_caches = _read_changed_directory  # type: ignore[assignment, method-assign]
+    if os.environ.get(_SESSION) not in _NO_SESSION and _is_forked_by_daemon():
+        os._exit = _exit_with_daemon
 
 
 def _read_changed_directory(importer: zipimport.zipimporter) -> None:
@@ -89,3 +107,35 @@ def _state_of(archive: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size
+
+
+def _is_forked_by_daemon() -> bool:
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return getattr(spec, "name", None) == _DAEMON
+
+
+def _exit_with_daemon(status: int) -> NoReturn:
+    """Exit, and end the daemon if it has no other worker. If Spark needs the daemon again, Spark starts a new one."""
+    with suppress(OSError):
+        daemon = os.getppid()
+        if daemon > 1 and _is_last(daemon):
+            os.kill(daemon, signal.SIGTERM)
+    _exit(status)
+
+
+def _is_last(daemon: int) -> bool:
+    """Return whether the daemon has no other worker.
+
+    Several workers may exit at the same time. The newest of them waits until the others have exited.
+    """
+    deadline = time.monotonic() + _OTHERS_EXIT_WITHIN_S
+    while others := _children(daemon) - {os.getpid()}:
+        if max(others) > os.getpid() or time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def _children(process: int) -> set[int]:
+    """Return the ids of the child processes. Raises OSError if the system does not list them."""
+    return set(map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split()))

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import psutil
 import pytest
 from airflow_stack.connect_server import ConnectServer
 from pyspark.sql import SparkSession
@@ -26,6 +28,9 @@ pytestmark = pytest.mark.thorough
 
 LARGEST_CLIENT_MB = 400
 """Upper bound for the memory of a job's process. According to docs/spark-connect.md, it needs 200 to 300 MB."""
+
+IDLE_WORKERS_END_WITHIN_S = 150
+"""Spark ends workers after a minute without tasks, and looks for them every ten seconds."""
 
 TELL_RELEASE = """
 import json, sys, time
@@ -132,3 +137,23 @@ def peak_memory_kb(process: "subprocess.Popen[bytes]") -> int:
     except FileNotFoundError:
         return 0
     return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+
+
+def test_the_daemon_of_a_session_ends_with_its_last_worker_and_starts_again(
+    server: ConnectServer, session: SparkSession
+) -> None:
+    def parents(_task: int) -> int:
+        time.sleep(0.2)
+        return os.getppid()
+
+    def daemons() -> set[int]:
+        return set(run_tasks(session, [1, 2, 3, 4], parents, description="ask for the daemon"))
+
+    (first,) = daemons()
+    deadline = time.monotonic() + IDLE_WORKERS_END_WITHIN_S
+    while psutil.pid_exists(first):
+        assert time.monotonic() < deadline, f"the daemon {first} of the session runs without workers"
+        time.sleep(1)
+    (second,) = daemons()
+    assert second != first
+    assert server.pid in {process.pid for process in psutil.Process(second).parents()}

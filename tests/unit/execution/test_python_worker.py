@@ -58,6 +58,44 @@ import email.mime.text
 counts.append(next_task())
 print(before, counts[0] > 10_000, abs(counts[2] - counts[0]) < 1_000, counts[3] - counts[2] > 100_000)
 """
+# A daemon with workers. A worker exits when it receives a byte.
+DAEMON = """
+import os, signal, time
+from hudi_table_services.execution import python_worker
+
+terms = []
+signal.signal(signal.SIGTERM, lambda number, frame: terms.append(number))
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+
+def start():
+    read, write = os.pipe()
+    if os.fork() == 0:
+        os.close(write)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.read(read, 1)
+        python_worker._exit_with_daemon(0)
+    os.close(read)
+    return write
+
+def ends_when_these_exit(*workers):
+    for worker in workers:
+        os.write(worker, b"x")
+    deadline = time.monotonic() + float(sys.argv[1])
+    while not terms and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return bool(terms)
+
+first, second, third = start(), start(), start()
+print(ends_when_these_exit(second), ends_when_these_exit(first, third))
+"""
+NO_PREPARATION = """
+import os
+before = os._exit
+for name in ("default", "session"):
+    os.environ["SPARK_JOB_ARTIFACT_UUID"] = name
+    prepare_worker()
+print(os._exit is before)
+"""
 
 
 def output_of(program: str, *arguments: str) -> str:
@@ -83,6 +121,16 @@ def test_the_directory_of_an_archive_is_read_again_only_after_a_change(archive: 
 
 def test_objects_are_frozen_only_after_modules_were_imported() -> None:
     assert output_of(FREEZES) == "0 True True True"
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="The system does not list child processes.")
+def test_the_last_worker_ends_its_daemon() -> None:
+    # The second worker exits alone, and the other two at the same time.
+    assert output_of(DAEMON, "1") == "False True"
+
+
+def test_only_workers_that_a_daemon_of_a_session_started_end_their_parent() -> None:
+    assert output_of(NO_PREPARATION) == "True"
 
 
 def test_an_archive_that_is_missing_for_a_time_is_read_when_it_is_back(archive: Path) -> None:

@@ -275,9 +275,12 @@ def _weight(task: TagTask) -> int:
     key_count = sum(batch.row_count for batch in task.batches)
     logs = [log for file in task.base_files if file.logs for log in file.logs.file_slice.log_files]
     log_bytes = sum(BYTES_OF_A_FILE + max(log.size_bytes, 0) for log in logs)
-    return (
-        key_count * _BYTES_OF_A_KEY + len(task.base_files) * _BYTES_OF_FILE_KEYS + log_bytes + BYTES_OF_A_FILE
-    )
+    file_keys = sum(_key_bytes(file) for file in task.base_files)
+    return key_count * _BYTES_OF_A_KEY + file_keys + log_bytes + BYTES_OF_A_FILE
+
+
+def _key_bytes(file: BaseFileRef) -> int:
+    return _BYTES_OF_FILE_KEYS if file.size_bytes < 0 else min(file.size_bytes, _BYTES_OF_FILE_KEYS)
 
 
 def _target(
@@ -287,7 +290,8 @@ def _target(
     logs = None
     if reading is not None and file_slice.log_files:
         logs = SearchedLogs(file_slice, reading, visibility)
-    return BaseFileRef(group.partition_path, group.file_id, path, key_ranges.get(path), logs)
+    size = file_slice.base_file.size_bytes if file_slice.base_file is not None else 0
+    return BaseFileRef(group.partition_path, group.file_id, path, key_ranges.get(path), logs, size)
 
 
 def _targets_of(

@@ -64,6 +64,7 @@ class BaseFileRef:
         key_range: smallest and greatest key of the file by UTF-8 bytes; None if not known. A task does not open a file
             whose range excludes all keys of the batch.
         logs: log files of the slice; None if there are none.
+        size_bytes: size of the base file; -1 if not known, 0 without a base file.
     """
 
     partition_path: str
@@ -71,6 +72,7 @@ class BaseFileRef:
     path: str
     key_range: tuple[str, str] | None = None
     logs: SearchedLogs | None = None
+    size_bytes: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
