@@ -19,6 +19,7 @@ from bench.results import Ratio, Result, ratios, read_results, write_results
 from bench.scenarios import (
     FIRST_INSERT,
     FIRST_LOG_INSERT,
+    OTHER_FORMATS,
     SCENARIOS,
     WARM_UP,
     WARM_UP_CLUSTERING,
@@ -123,17 +124,20 @@ def _measure_once(bench: WriteBench, scenario: Scenario, system: System) -> tupl
     table.parent.mkdir(parents=True, exist_ok=True)
     first = FIRST_LOG_INSERT if scenario.merge_on_read else FIRST_INSERT
     base = bench.base_table(system, first)
-    if scenario.on_base:
+    if system in OTHER_FORMATS:
+        if scenario.on_base or scenario.is_service:
+            _run_process(bench, scenario, system, table, prepares=True)
+    elif scenario.on_base:
         if not base.exists():
             print(f"  (creating the base table of {system.value} first)", flush=True)
             _measure_once(replace(bench, sampling=None), first, system)
         shutil.copytree(base, table)
-    if scenario.is_service:
+    if scenario.is_service and system not in OTHER_FORMATS:
         shutil.copytree(_prepared(bench, scenario), table)
     measurement = _run_process(bench, scenario, system, table)
     sorted_by = scenario.clustering.columns if scenario.clustering is not None else ()
     state = inspect_table(system, table, bench.inputs.columns, sorted_by, has_logs=scenario.merge_on_read)
-    if scenario is first:
+    if scenario is first and system not in OTHER_FORMATS:
         shutil.rmtree(base, ignore_errors=True)
         base.parent.mkdir(parents=True, exist_ok=True)
         table.rename(base)
@@ -169,7 +173,7 @@ def _run_process(
     bench: WriteBench, scenario: Scenario, system: System, table: Path, *, prepares: bool = False
 ) -> Measurement:
     scratch = bench.empty_scratch()
-    if scenario.is_service and not prepares:
+    if scenario.is_service and not prepares and system not in OTHER_FORMATS:
         shutil.copytree(_warm_up_table(bench, scenario), scratch / "warm_up_table")
     job = Job(
         system=system.value,

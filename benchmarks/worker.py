@@ -13,10 +13,21 @@ from pyspark.sql import SparkSession
 from bench.cleaning import clean_table, create_commits
 from bench.clustering import cluster, write_small_files
 from bench.log_tables import compact, create_log_table, log_options, read_snapshot
+from bench.other_formats import OtherFormat, other_format
 from bench.profiling.samplers import JvmSampler
 from bench.protocol import BEGIN, END, READY, Event, Job
 from bench.record_index import create_with_record_index
-from bench.scenarios import Operation, Scenario, System, scenario_named
+from bench.scenarios import (
+    LINEITEM,
+    OTHER_FORMATS,
+    WARM_UP,
+    WARM_UP_TASKS,
+    Clustering,
+    Operation,
+    Scenario,
+    System,
+    scenario_named,
+)
 from bench.sessions import SessionOptions, open_session
 from bench.writers import Writer, open_writer
 
@@ -47,6 +58,9 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
     """Warm up by clustering a small table, then cluster the table of the scenario."""
     clustering = scenario.clustering
     assert clustering is not None
+    if (other := other_format(system, spark)) is not None:
+        _rewrite(other, spark, job, scenario, clustering)
+        return
     if job.prepares:
         Event(kind=BEGIN).send()
         write_small_files(spark, job.inputs / scenario.inputs[0], job.table, clustering.tasks)
@@ -56,6 +70,24 @@ def _cluster(system: System, spark: SparkSession, job: Job, scenario: Scenario) 
     sampler = _begin(spark, job)
     seconds = cluster(system, spark, job.table, clustering)
     _end(sampler, (seconds,))
+
+
+def _rewrite(
+    other: OtherFormat, spark: SparkSession, job: Job, scenario: Scenario, clustering: Clustering
+) -> None:
+    """Rewrite a table of another format, after a warm-up on a small table."""
+    if job.prepares:
+        Event(kind=BEGIN).send()
+        other.write_small_files(job.inputs / scenario.inputs[0], job.table, clustering.tasks)
+        Event(kind=END).send()
+        return
+    warm_up = job.scratch / "warm_up" / "table"
+    other.write_small_files(job.inputs / WARM_UP, warm_up, WARM_UP_TASKS)
+    other.rewrite(warm_up, clustering)
+    sampler = _begin(spark, job)
+    started = time.perf_counter()
+    other.rewrite(job.table, clustering)
+    _end(sampler, (time.perf_counter() - started,))
 
 
 def _clean(system: System, spark: SparkSession, job: Job, scenario: Scenario) -> None:
@@ -95,7 +127,10 @@ def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
     writer = open_writer(system, spark, options)
     if job.prepares:
         Event(kind=BEGIN).send()
-        create_with_record_index(system, spark, writer, job)
+        if system in OTHER_FORMATS:
+            writer.write(job.inputs / LINEITEM, job.table, Operation.INSERT, scenario.partition_by)
+        else:
+            create_with_record_index(system, spark, writer, job)
         Event(kind=END).send()
         return
     _warm_up(writer, job, scenario)

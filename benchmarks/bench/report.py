@@ -10,6 +10,7 @@ _NAMES = {
     System.OURS: "ours",
     System.HUDI: "Hudi 1.2.0",
     System.DELTA: "Delta 3.3.2",
+    System.ICEBERG: "Iceberg 1.10.0",
     System.SPARK: "Spark parquet",
 }
 _MIB = 1 << 20
@@ -22,8 +23,14 @@ def result_line(result: Result) -> str:
         f"  {_NAMES[result.system]:<14}{result.median_seconds:>9.1f} s"
         f"{result.largest_peak_bytes / _MIB:>9,.0f} MiB peak"
         f"{result.file_count:>6} files{result.storage_bytes / _MIB:>8,.0f} MiB stored"
-        f"{result.row_count:>12,} rows  {verdict}"
+        f"{result.row_count:>12,} rows  {verdict}{_slowest_write(result)}"
     )
+
+
+def _slowest_write(result: Result) -> str:
+    """Format the time of the slowest write after the first one, in a scenario with several writes."""
+    later = result.write_seconds[1:]
+    return f"  slowest later write {max(later):.2f} s" if later else ""
 
 
 def report(results: Sequence[Result], found: Sequence[Ratio]) -> str:

@@ -10,10 +10,16 @@ from pathlib import Path
 from statistics import median
 
 from bench.program import write_document
-from bench.scenarios import Operation, Scenario, System
-from bench.sessions import DELTA_PACKAGE, HUDI_PACKAGE
+from bench.scenarios import OTHER_FORMATS, Operation, Scenario, System
+from bench.sessions import DELTA_PACKAGE, HUDI_PACKAGE, ICEBERG_PACKAGE
 
-MEMORY_TARGET = 1.0
+MEMORY_TARGET = 0.4
+OTHER_FORMATS_TARGET = 1.0
+"""This engine must be at least as fast as Delta and Iceberg."""
+
+PLAIN_TARGET = 1.0
+"""An insert must be at least as fast as a copy by Spark's own Parquet writer."""
+
 ROWS_READ_TARGET = 1.0
 
 
@@ -92,9 +98,14 @@ def ratios(scenario: Scenario, results: Sequence[Result]) -> list[Ratio]:
             add("memory", system, ours.largest_peak_bytes / other.largest_peak_bytes, MEMORY_TARGET)
             if ours.rows_read and other.rows_read:
                 add("rows read", system, ours.rows_read / other.rows_read, ROWS_READ_TARGET)
+        if system in OTHER_FORMATS and scenario.storage_target is None:
+            add("speed", system, other.median_seconds / ours.median_seconds, OTHER_FORMATS_TARGET)
         if scenario.storage_target is not None:
             target = scenario.storage_target if system is System.DELTA else None
             add("storage", system, ours.storage_bytes / other.storage_bytes, target)
+    plain = next((each for each in results if each.scenario == scenario.plain_scenario), None)
+    if plain is not None:
+        add("speed", System.SPARK, plain.median_seconds / ours.median_seconds, PLAIN_TARGET)
     return found
 
 
@@ -116,6 +127,7 @@ def write_results(
             "pyarrow": version("pyarrow"),
             "hudi": HUDI_PACKAGE,
             "delta": DELTA_PACKAGE,
+            "iceberg": ICEBERG_PACKAGE,
         },
         results=[asdict(result) for result in results],
         ratios=[{**asdict(ratio), "reached": ratio.is_reached} for ratio in found],

@@ -23,7 +23,15 @@ class System(str, Enum):
     OURS = "ours"
     HUDI = "hudi"
     DELTA = "delta"
+    ICEBERG = "iceberg"
     SPARK = "spark"
+
+
+OTHER_FORMATS = (System.DELTA, System.ICEBERG)
+"""Systems with tables of other formats than Hudi's. Their tables cannot be copied, because Iceberg's metadata contains
+absolute paths, so each process creates its own initial table."""
+
+_ALL_FORMATS = (System.OURS, System.HUDI, *OTHER_FORMATS)
 
 
 class Operation(str, Enum):
@@ -79,8 +87,11 @@ class Scenario:
         on_base: whether the scenario starts from the table of the first insert instead of an empty folder.
         merge_on_read: whether the table is merge-on-read. `COMPACT` and `READ` start from a table that has all inputs:
             the first one as base files, the others as log files.
-        speed_target: smallest allowed ratio of Hudi's seconds to this engine's seconds; None means no target.
+        speed_target: smallest allowed ratio of Hudi's seconds to this engine's seconds; None means no target. This
+            engine must also be at least as fast as the systems of `OTHER_FORMATS`.
         storage_target: largest allowed ratio of this engine's bytes to Delta's bytes; None means no target.
+        plain_scenario: name of the scenario in which Spark's own Parquet writer writes the same rows; empty if this
+            engine is not compared with it.
         clustering: how the operation CLUSTER clusters a table that has the inputs in small files.
         cleaning: the history of the table before the operation CLEAN, which keeps only the last commit.
     """
@@ -95,6 +106,7 @@ class Scenario:
     merge_on_read: bool = False
     speed_target: float | None = None
     storage_target: float | None = None
+    plain_scenario: str = ""
     clustering: Clustering | None = None
     cleaning: Cleaning | None = None
 
@@ -129,7 +141,9 @@ FIRST_INSERT = Scenario(
     title="first insert",
     operation=Operation.INSERT,
     inputs=(LINEITEM,),
-    speed_target=3.0,
+    systems=_ALL_FORMATS,
+    speed_target=8.0,
+    plain_scenario="plain_write_partitioned",
 )
 
 FIRST_LOG_INSERT = Scenario(
@@ -146,12 +160,20 @@ _LARGE = 400 // SHIP_YEARS
 _CURVE = ("l_partkey", "l_suppkey")
 
 
-def _clustering(name: str, title: str, target: float, rows: str, clustering: Clustering) -> Scenario:
+def _clustering(
+    name: str,
+    title: str,
+    target: float,
+    rows: str,
+    clustering: Clustering,
+    systems: tuple[System, ...] = (System.OURS, System.HUDI),
+) -> Scenario:
     return Scenario(
         name=name,
         title=title,
         operation=Operation.CLUSTER,
         inputs=(rows,),
+        systems=systems,
         speed_target=target,
         clustering=clustering,
     )
@@ -165,7 +187,7 @@ CLUSTERINGS = (
         MILLION,
         Clustering(tasks=_SMALL, schedules_only=True),
     ),
-    _clustering("cluster_stitch", "560 files joined", 8.0, MILLION, Clustering(tasks=_SMALL)),
+    _clustering("cluster_stitch", "560 files joined", 8.0, MILLION, Clustering(tasks=_SMALL), _ALL_FORMATS),
     _clustering(
         "cluster_sort", "560 files sorted", 4.0, MILLION, Clustering(tasks=_SMALL, columns=("l_partkey",))
     ),
@@ -186,14 +208,18 @@ CLUSTERINGS = (
     _clustering(
         "cluster_large",
         "6.0 million rows in 400 files sorted",
-        3.0,
+        8.0,
         LINEITEM,
         Clustering(tasks=_LARGE, columns=("l_partkey",)),
+        _ALL_FORMATS,
     ),
 )
 
 WARM_UP = "warm_up"
-WARM_UP_CLUSTERING = _clustering(WARM_UP, "warm-up of clusterings", 1.0, WARM_UP, Clustering(tasks=4))
+WARM_UP_TASKS = 4
+WARM_UP_CLUSTERING = _clustering(
+    WARM_UP, "warm-up of clusterings", 1.0, WARM_UP, Clustering(tasks=WARM_UP_TASKS)
+)
 """This scenario is not measured. Its table is used for the warm-up of the measured scenarios."""
 
 WARM_UP_LOGS = Scenario(
@@ -257,31 +283,39 @@ SCENARIOS = (
         title="first upsert",
         operation=Operation.UPSERT,
         inputs=(LINEITEM,),
-        speed_target=7.0,
+        speed_target=14.0,
     ),
-    Scenario(name="bulk_insert", title="bulk_insert", operation=Operation.BULK_INSERT, inputs=(LINEITEM,)),
+    Scenario(
+        name="bulk_insert",
+        title="bulk_insert",
+        operation=Operation.BULK_INSERT,
+        inputs=(LINEITEM,),
+        speed_target=4.0,
+    ),
     Scenario(
         name="upsert_changed_and_new",
         title="upsert of 5 % changed + 1 % new rows",
         operation=Operation.UPSERT,
         inputs=("changed_and_new",),
+        systems=_ALL_FORMATS,
         on_base=True,
-        speed_target=5.0,
+        speed_target=10.0,
     ),
     Scenario(
         name="upsert_everywhere",
         title="upsert of 50,000 rows, every file group",
         operation=Operation.UPSERT,
         inputs=("everywhere",),
+        systems=_ALL_FORMATS,
         on_base=True,
-        speed_target=5.0,
+        speed_target=10.0,
     ),
     Scenario(
         name="twenty_inserts",
         title="twenty inserts of 50,000 rows with sizing",
         operation=Operation.INSERT,
         inputs=tuple(batch_name(number) for number in range(BATCH_COUNT)),
-        speed_target=2.5,
+        speed_target=6.0,
     ),
     Scenario(
         name="small_files",

@@ -12,8 +12,10 @@ from bench.scenarios import System
 
 HUDI_PACKAGE = "org.apache.hudi:hudi-spark3.5-bundle_2.12:1.2.0"
 DELTA_PACKAGE = "io.delta:delta-spark_2.12:3.3.2"
+ICEBERG_PACKAGE = "org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0"
 HUDI_JARS_VARIABLE = "BENCH_HUDI_JARS"
 DELTA_JARS_VARIABLE = "BENCH_DELTA_JARS"
+ICEBERG_JARS_VARIABLE = "BENCH_ICEBERG_JARS"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,11 @@ def _settings_of(system: System) -> dict[str, str]:
             **_jars(DELTA_PACKAGE, DELTA_JARS_VARIABLE),
             "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
             "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        }
+    if system is System.ICEBERG:
+        return {
+            **_jars(ICEBERG_PACKAGE, ICEBERG_JARS_VARIABLE),
+            "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         }
     return {}
 

@@ -3,14 +3,19 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
+from typing import Any
+from urllib.parse import unquote, urlsplit
 
+import fastavro
 import pyarrow as pa
 from hudi import HudiReadOptions, HudiTable
 
 from bench.checksum import NOTHING, Content, content_of_batch, content_of_files
 from bench.clustering import rows_read
 from bench.scenarios import System
+
+_DELETED = 2
+"""Status of an entry of Iceberg's manifests: the file is not part of the snapshot."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +65,8 @@ def _visible_files(system: System, table: Path) -> list[Path]:
         return _hudi_files(table)
     if system is System.DELTA:
         return _delta_files(table)
+    if system is System.ICEBERG:
+        return _iceberg_files(table)
     return sorted(table.rglob("*.parquet"))
 
 
@@ -94,3 +101,28 @@ def _delta_files(table: Path) -> list[Path]:
             if "remove" in action:
                 visible.discard(action["remove"]["path"])
     return [table / unquote(path) for path in sorted(visible)]
+
+
+def _iceberg_files(table: Path) -> list[Path]:
+    """List the data files of the newest snapshot from Iceberg's metadata. The tables have no delete files."""
+    metadata = table / "metadata"
+    version = (metadata / "version-hint.text").read_text().strip()
+    document = json.loads((metadata / f"v{version}.metadata.json").read_text())
+    current = document["current-snapshot-id"]
+    snapshot = next(each for each in document["snapshots"] if each["snapshot-id"] == current)
+    found = []
+    for manifest in _avro_rows(snapshot["manifest-list"]):
+        for entry in _avro_rows(manifest["manifest_path"]):
+            assert entry["data_file"]["content"] == 0, "the file contains deletes"
+            if entry["status"] != _DELETED:
+                found.append(_local_path(entry["data_file"]["file_path"]))
+    return sorted(found)
+
+
+def _avro_rows(location: str) -> list[dict[str, Any]]:
+    with _local_path(location).open("rb") as file:
+        return list(fastavro.reader(file))  # type: ignore[arg-type]
+
+
+def _local_path(location: str) -> Path:
+    return Path(unquote(urlsplit(location).path))

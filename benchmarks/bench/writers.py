@@ -6,6 +6,7 @@ from typing import Protocol
 
 from pyspark.sql import SparkSession
 
+from bench.other_formats import DeltaTables, IcebergTables
 from bench.scenarios import KEY_COLUMNS, Operation, System
 
 TABLE_NAME = "lineitem"
@@ -46,20 +47,6 @@ class HudiWriter:
         }
         rows = self._spark.read.parquet(str(source))
         rows.write.format("hudi").options(**options).mode("append").save(str(table))
-
-
-class DeltaWriter:
-    """Writes with Delta Lake. The rows are first shuffled by partition, so that Delta writes one file per partition."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
-
-    def write(self, source: Path, table: Path, operation: Operation, partition_by: str | None) -> None:
-        rows = self._spark.read.parquet(str(source))
-        writer = rows.write
-        if partition_by is not None:
-            writer = rows.repartition(partition_by).write.partitionBy(partition_by)
-        writer.format("delta").mode("append").save(str(table))
 
 
 class SparkWriter:
@@ -115,6 +102,8 @@ def open_writer(system: System, spark: SparkSession, options: Mapping[str, str])
         case System.HUDI:
             return HudiWriter(spark, options)
         case System.DELTA:
-            return DeltaWriter(spark)
+            return DeltaTables(spark)
+        case System.ICEBERG:
+            return IcebergTables(spark)
         case System.SPARK:
             return SparkWriter(spark)
