@@ -213,7 +213,10 @@ def _passed_before() -> dict[str, float]:
     """Map each group that has passed with the same files and depth to its seconds. With local changes, return {}."""
     commit, found = _commit(), {}
     for path in ENDED.glob("*.json"):
-        note = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            note = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            continue  # The disk was full when the group ended.
         is_same = note["depth"] == _depth() and _has_same_files(path.stem, note["commit"], commit)
         if note["passed"] and is_same:
             found[path.stem] = note["seconds"]

@@ -43,6 +43,13 @@ def test_only_groups_that_passed_with_the_same_commit_and_depth_are_left_out(
     assert runner._passed_before() == {}
 
 
+def test_a_group_with_an_incomplete_note_runs_again(runner: ModuleType) -> None:
+    for group in ("test-unit", "test-spark"):
+        runner._note(group, 1, 12.0, has_passed=True)
+    runner._note_of("test-spark").write_text("")
+    assert runner._passed_before() == {"test-unit": 12}
+
+
 @pytest.mark.parametrize(
     ("changed", "left_out"),
     [
