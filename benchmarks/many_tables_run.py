@@ -30,10 +30,10 @@ from demo_support.backfill import demo_stack  # noqa: E402
 
 from many_tables.report import print_report, print_round, write_result  # noqa: E402
 from many_tables.rounds import Round, cpu_between, rows_of_round  # noqa: E402
-from many_tables.usage import Usage, memory_of, usage_of  # noqa: E402
+from many_tables.usage import ProcessTree, Usage, memory_of  # noqa: E402
 
 DAG_ID = "many_tables"
-_SAMPLE_SECONDS = 15.0
+_SAMPLE_SECONDS = 5.0
 _ENDED = {"success", "failed"}
 
 
@@ -49,7 +49,8 @@ class ManyTables:
 
     def __init__(self, folder: Path, stack: AirflowStack, server: int, tables: int) -> None:
         self._folder, self._stack, self._tables = folder, stack, tables
-        self._pids = {**{name: each.pid for name, each in stack.processes.items()}, "Spark Connect": server}
+        pids = {**{name: each.pid for name, each in stack.processes.items()}, "Spark Connect": server}
+        self._trees = {name: ProcessTree(pid) for name, pid in pids.items()}
         self.samples: list[Mapping[str, Usage]] = []
         self.rounds: list[Round] = []
 
@@ -80,20 +81,20 @@ class ManyTables:
             lambda: self._stack.api.get(f"{path}/round-{number}")["state"] in _ENDED, pause=1.0
         )
         seconds = time.monotonic() - began
-        states = {state: self._count(number, state) for state in ("success", "failed")}
+        loads = self._successes(number)
         return Round(
             number=number,
-            loads=states["success"],
-            failed=self._tables - states["success"],
+            loads=loads,
+            failed=self._tables - loads,
             seconds=seconds,
             cpu_seconds=cpu_between(before, self._usage()),
         )
 
-    def _count(self, number: int, state: str) -> int:
+    def _successes(self, number: int) -> int:
         path = f"/api/v2/dags/{DAG_ID}/dagRuns/round-{number}/taskInstances"
-        return int(self._stack.api.get(path, state=state, limit=1)["total_entries"])
+        return int(self._stack.api.get(path, state="success", limit=1)["total_entries"])
 
-    def _sample_until(self, is_over: Callable[[], bool], pause: float = 5.0) -> None:
+    def _sample_until(self, is_over: Callable[[], bool], pause: float = 1.0) -> None:
         while not is_over():
             self._stack.raise_if_dead()
             sampled = time.monotonic()
@@ -102,7 +103,7 @@ class ManyTables:
                 time.sleep(pause)
 
     def _usage(self) -> Mapping[str, Usage]:
-        return {name: usage_of(pid) for name, pid in self._pids.items()}
+        return {name: tree.usage() for name, tree in self._trees.items()}
 
 
 def _is_past(time_s: float) -> bool:

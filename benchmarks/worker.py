@@ -84,6 +84,7 @@ def _rewrite(
     warm_up = job.scratch / "warm_up" / "table"
     other.write_small_files(job.inputs / WARM_UP, warm_up, WARM_UP_TASKS)
     other.rewrite(warm_up, clustering)
+    other.open(job.table)
     sampler = _begin(spark, job)
     started = time.perf_counter()
     other.rewrite(job.table, clustering)
@@ -134,6 +135,8 @@ def _write(system: System, spark: SparkSession, job: Job, scenario: Scenario) ->
         Event(kind=END).send()
         return
     _warm_up(writer, job, scenario)
+    if (other := other_format(system, spark)) is not None:
+        other.open(job.table)
     sampler = _begin(spark, job)
     seconds = tuple(_timed_write(writer, job, scenario, name) for name in scenario.inputs)
     _end(sampler, seconds)

@@ -216,7 +216,7 @@ def _passed_before() -> dict[str, float]:
         try:
             note = json.loads(path.read_text(encoding="utf-8"))
         except ValueError:
-            continue  # The disk was full when the group ended.
+            continue  # The note is incomplete, for example because the disk was full.
         is_same = note["depth"] == _depth() and _has_same_files(path.stem, note["commit"], commit)
         if note["passed"] and is_same:
             found[path.stem] = note["seconds"]

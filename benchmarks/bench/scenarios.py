@@ -29,7 +29,7 @@ class System(str, Enum):
 
 OTHER_FORMATS = (System.DELTA, System.ICEBERG)
 """Systems with tables of other formats than Hudi's. Their tables cannot be copied, because Iceberg's metadata contains
-absolute paths, so each process creates its own initial table."""
+absolute paths. A separate process creates the initial table of each measurement."""
 
 _ALL_FORMATS = (System.OURS, System.HUDI, *OTHER_FORMATS)
 
@@ -112,7 +112,7 @@ class Scenario:
 
     @property
     def is_service(self) -> bool:
-        """Whether the scenario starts from a copy of a table that real Hudi prepared."""
+        """Whether the scenario starts from an existing table: in Hudi's format, a copy of a table that Hudi wrote."""
         is_of_logs = self.operation in (Operation.COMPACT, Operation.READ)
         return self.clustering is not None or self.cleaning is not None or is_of_logs
 

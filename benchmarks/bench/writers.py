@@ -50,7 +50,7 @@ class HudiWriter:
 
 
 class SparkWriter:
-    """Writes with Spark's own parquet writer, without keys or shuffle, so no other system can be faster."""
+    """Writes with Spark's own parquet writer, without keys or shuffle."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

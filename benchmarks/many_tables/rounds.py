@@ -24,7 +24,7 @@ class Round:
     Attributes:
         number: position of the round, from 0. Round 0 creates the tables.
         loads: number of successful tasks.
-        failed: number of failed tasks.
+        failed: number of tasks that did not succeed.
         seconds: from the request of the run until its end.
         cpu_seconds: processor seconds of each component.
     """

@@ -7,6 +7,7 @@ from statistics import median
 import psutil
 
 _MIB = 1 << 20
+_DAEMON = "pyspark.daemon"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,19 +25,43 @@ class Usage:
     processes: int
 
 
-def usage_of(pid: int) -> Usage:
-    """Return the usage of a process and its descendants."""
-    cpu = memory = 0.0
-    count = 0
-    for process in _tree(pid):
-        try:
-            times, pss = process.cpu_times(), process.memory_full_info().pss
-        except psutil.Error:
-            continue  # The process has ended. Its parent's times contain its time.
-        cpu += times.user + times.system + times.children_user + times.children_system
-        memory += pss / _MIB
-        count += 1
-    return Usage(cpu_seconds=cpu, memory_mib=memory, processes=count)
+class ProcessTree:
+    """A process and its descendants.
+
+    The processor time of an ended process is part of the times of its parent. The daemon of Spark's Python workers is
+    an exception, because it does not wait for its workers. So the last known time of each worker counts.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._workers: dict[tuple[int, float], float] = {}
+
+    def usage(self) -> Usage:
+        """Return the usage until now. Call this function every few seconds, to see workers before they end."""
+        cpu = memory = 0.0
+        count = 0
+        for process in _tree(self._pid):
+            try:
+                used, pss = _cpu_seconds(process), process.memory_full_info().pss
+                if _is_worker(process):
+                    self._workers[process.pid, process.create_time()] = used
+                    used = 0.0
+            except psutil.Error:
+                continue  # The process has ended.
+            cpu += used
+            memory += pss / _MIB
+            count += 1
+        return Usage(cpu_seconds=cpu + sum(self._workers.values()), memory_mib=memory, processes=count)
+
+
+def _cpu_seconds(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system + times.children_user + times.children_system)
+
+
+def _is_worker(process: psutil.Process) -> bool:
+    parent = process.parent()
+    return parent is not None and _DAEMON in parent.cmdline()
 
 
 def _tree(pid: int) -> list[psutil.Process]:

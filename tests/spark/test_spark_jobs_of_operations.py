@@ -1,4 +1,4 @@
-"""Each operation starts a fixed number of Spark jobs and tasks: a regression shows without a clock."""
+"""Each operation starts a fixed number of Spark jobs and tasks. The tests compare counts, not seconds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class SparkJobs:
     def __init__(self, spark: SparkSession) -> None:
         self._context: Any = spark.sparkContext._jsc.sc()
 
-    def of(self, work: Callable[[], object]) -> Counts:
+    def counts_of(self, work: Callable[[], object]) -> Counts:
         """Return the counts of a function's jobs."""
         before = self._tasks()
         work()
@@ -92,15 +92,15 @@ class Table:
 def test_copy_on_write(spark: SparkSession, tmp_path: Path) -> None:
     table, jobs = Table(spark, tmp_path, "COPY_ON_WRITE"), SparkJobs(spark)
     found = {
-        "first insert": jobs.of(lambda: table.write("first", range(ROWS), "insert")),
-        "upsert": jobs.of(lambda: table.write("upsert", range(ROWS // 2, 2 * ROWS), "upsert")),
-        "insert": jobs.of(lambda: table.write("insert", range(2 * ROWS, 3 * ROWS), "insert")),
-        "bulk_insert": jobs.of(lambda: table.write("bulk", range(3 * ROWS, 4 * ROWS), "bulk_insert")),
-        "delete": jobs.of(lambda: table.write("delete", range(100), "delete")),
-        "clustering without sorting": jobs.of(table.cluster),
-        "clustering with sorting": jobs.of(lambda: table.cluster("v")),
-        "snapshot read": jobs.of(table.read),
-        "read of one key": jobs.of(lambda: table.read(("k", "=", "k000500"), ("p", "=", "p0"))),
+        "first insert": jobs.counts_of(lambda: table.write("first", range(ROWS), "insert")),
+        "upsert": jobs.counts_of(lambda: table.write("upsert", range(ROWS // 2, 2 * ROWS), "upsert")),
+        "insert": jobs.counts_of(lambda: table.write("insert", range(2 * ROWS, 3 * ROWS), "insert")),
+        "bulk_insert": jobs.counts_of(lambda: table.write("bulk", range(3 * ROWS, 4 * ROWS), "bulk_insert")),
+        "delete": jobs.counts_of(lambda: table.write("delete", range(100), "delete")),
+        "clustering without sorting": jobs.counts_of(table.cluster),
+        "clustering with sorting": jobs.counts_of(lambda: table.cluster("v")),
+        "snapshot read": jobs.counts_of(table.read),
+        "read of one key": jobs.counts_of(lambda: table.read(("k", "=", "k000500"), ("p", "=", "p0"))),
     }
     # Spark reads the schema of the source in one job; the others stage rows, look up keys, and write files.
     assert found == {
@@ -119,10 +119,10 @@ def test_copy_on_write(spark: SparkSession, tmp_path: Path) -> None:
 def test_merge_on_read(spark: SparkSession, tmp_path: Path) -> None:
     table, jobs = Table(spark, tmp_path, "MERGE_ON_READ"), SparkJobs(spark)
     found = {
-        "first insert": jobs.of(lambda: table.write("first", range(ROWS), "insert")),
-        "upsert": jobs.of(lambda: table.write("upsert", range(ROWS), "upsert")),
-        "snapshot read": jobs.of(table.read),
-        "compaction": jobs.of(table.compact),
+        "first insert": jobs.counts_of(lambda: table.write("first", range(ROWS), "insert")),
+        "upsert": jobs.counts_of(lambda: table.write("upsert", range(ROWS), "upsert")),
+        "snapshot read": jobs.counts_of(table.read),
+        "compaction": jobs.counts_of(table.compact),
     }
     assert found == {
         "first insert": Counts(jobs=3, tasks=4),

@@ -1,6 +1,6 @@
 """Run small tasks in the driver's process instead of in workers of a Spark Connect server.
 
-Each session of a server starts Python workers of its own, which costs about three seconds of processor time. A driver
+Each session of a server starts Python workers of its own, which costs two to three seconds of processor time. A driver
 of Spark Connect is a Python process with the same packages, so the driver itself can run tasks that would take Spark
 only a few seconds. Drivers of spark-submit leave all tasks to Spark, which reuses its workers in later steps.
 """
@@ -43,6 +43,9 @@ compressed files; the collected rows are larger."""
 MAX_STEP_BYTES = 2 * BYTES_OF_A_SPARK_TASK
 """Largest cost of the tasks that the driver runs: about as much processor time as the start of a session's workers."""
 
+MAX_TASKS = 128
+"""Largest number of tasks that the driver runs, because it waits for the storage in each of them."""
+
 _ESTIMATE = re.compile(r"Statistics\(sizeInBytes=(?P<number>[0-9.]+(?:E[+-]?\d+)?) (?P<unit>[KMGTPE]i)?B")
 _UNITS = (None, "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
@@ -53,7 +56,9 @@ def fits_driver(spark: "SparkSession", weights: Sequence[int] | None = ()) -> bo
     Args:
         weights: estimated cost of each task in bytes; see `task_groups`. None if the cost is unknown.
     """
-    return is_connect(spark) and weights is not None and sum(weights) <= MAX_STEP_BYTES
+    if weights is None or len(weights) > MAX_TASKS:
+        return False
+    return is_connect(spark) and sum(weights) <= MAX_STEP_BYTES
 
 
 def run_in_driver(tasks: Sequence[TaskT], work: Callable[[TaskT], ResultT]) -> list[ResultT] | None:

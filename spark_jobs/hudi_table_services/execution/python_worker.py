@@ -38,7 +38,9 @@ _SESSION = "SPARK_JOB_ARTIFACT_UUID"
 """Variable of the workers' environment: the session of Spark Connect to which the workers belong."""
 _NO_SESSION = (None, "default")
 _OTHERS_EXIT_WITHIN_S = 5.0
-"""Spark closes the connections of all idle workers within a moment."""
+"""Longest time between the exits of workers that Spark ends together."""
+_NEW_WORKER_WITHIN_S = 1.0
+"""Time in which Spark asks for a new worker after a failed task."""
 
 
 class _Process:
@@ -48,6 +50,8 @@ class _Process:
     """Number of imported modules when the objects of the process were last frozen."""
     directories: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - one value for each process
     """Modification time and size of each archive when its directory was last read, by path of the importer."""
+    worker_and_daemon = (0, 0)
+    """Process ids of this worker and of its daemon. A process that the worker forks has other ids."""
 
 
 def map_in_arrow(
@@ -85,6 +89,7 @@ def prepare_worker() -> None:
         _Process.frozen_modules = len(sys.modules)
     zipimport.zipimporter.invalidate_caches = _read_changed_directory  # type: ignore[assignment, method-assign]
     if os.environ.get(_SESSION) not in _NO_SESSION and _is_forked_by_daemon():
+        _Process.worker_and_daemon = (os.getpid(), os.getppid())
         os._exit = _exit_with_daemon
 
 
@@ -116,24 +121,26 @@ def _is_forked_by_daemon() -> bool:
 
 def _exit_with_daemon(status: int) -> NoReturn:
     """Exit, and end the daemon if it has no other worker. If Spark needs the daemon again, Spark starts a new one."""
+    worker, daemon = _Process.worker_and_daemon
     with suppress(OSError):
-        daemon = os.getppid()
-        if daemon > 1 and _is_last(daemon):
+        if (os.getpid(), os.getppid()) == (worker, daemon) and _is_last(worker, daemon):
             os.kill(daemon, signal.SIGTERM)
     _exit(status)
 
 
-def _is_last(daemon: int) -> bool:
-    """Return whether the daemon has no other worker.
+def _is_last(worker: int, daemon: int) -> bool:
+    """Return whether the daemon has no other worker, and gets none within a second.
 
-    Several workers may exit at the same time. The newest of them waits until the others have exited.
+    Several workers may exit at the same time. The worker with the largest process id waits until the others have
+    exited. After a failed task, Spark asks the daemon for another worker.
     """
     deadline = time.monotonic() + _OTHERS_EXIT_WITHIN_S
-    while others := _children(daemon) - {os.getpid()}:
-        if max(others) > os.getpid() or time.monotonic() > deadline:
+    while others := _children(daemon) - {worker}:
+        if max(others) > worker or time.monotonic() > deadline:
             return False
         time.sleep(0.05)
-    return True
+    time.sleep(_NEW_WORKER_WITHIN_S)
+    return _children(daemon) == {worker}
 
 
 def _children(process: int) -> set[int]:

@@ -46,6 +46,11 @@ def arrow_of(frame: DataFrame) -> pa.Table:
     return frame.toArrow() if hasattr(frame, "toArrow") else pa.Table.from_batches(frame._collect_as_arrow())
 
 
+def starts_no_python(frame: DataFrame) -> bool:
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    return not any(word in plan for word in ("MapInArrow", "ExternalRDD", "LogicalRDD"))
+
+
 def expected(
     table: LogTable, options: dict[str, str] | None = None, *filters: object
 ) -> list[tuple[object, ...]]:
@@ -183,6 +188,9 @@ def test_a_frame_of_few_keys_has_the_values_and_types_of_all_columns(
     whole = read_table(spark, str(table))
     by_tasks = whole.where(whole[KEY].isin([row[KEY] for row in wanted]))
     assert frame.schema == whole.schema
+    assert starts_no_python(frame)
+    assert starts_no_python(read_table(spark, str(table), filters=[(KEY, "=", "none"), filters[1]]))
+    assert not starts_no_python(whole)
     assert frame.rdd.getNumPartitions() == 1
     assert sorted(frame.collect()) == sorted(by_tasks.collect())
     for file in table.glob("a/*.parquet"):

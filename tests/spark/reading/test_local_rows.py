@@ -36,7 +36,8 @@ COLUMNS: dict[str, tuple[st.DataType, tuple[Any, Any]]] = {
         (dt.datetime(1, 1, 1), dt.datetime(9999, 12, 31, 23, 59, 59, 999_999)),
     ),
 }
-SCHEMA = st.StructType([st.StructField(name, kind) for name, (kind, _) in COLUMNS.items()])
+COMMENT = {"comment": "a comment"}
+SCHEMA = st.StructType([st.StructField(name, kind, metadata=COMMENT) for name, (kind, _) in COLUMNS.items()])
 
 
 @pytest.fixture(
@@ -89,7 +90,9 @@ def test_no_rows_have_all_types(spark: SparkSession) -> None:
     assert frame.collect() == []
 
 
-def test_no_python_worker_runs(spark: SparkSession) -> None:
-    frame = local_frame(spark, [(1,), (2,)], st.StructType([st.StructField("n", st.LongType())]))
-    plan = frame._jdf.queryExecution().optimizedPlan().toString().split()
-    assert (plan[0], plan[-2]) == ("Repartition", "LocalRelation"), plan
+@pytest.mark.parametrize(("rows", "relation"), [([(1,), (2,)], "LocalRelation"), ([], "Range")])
+def test_no_python_worker_runs(spark: SparkSession, rows: list[tuple[int]], relation: str) -> None:
+    frame = local_frame(spark, rows, st.StructType([st.StructField("n", st.LongType())]))
+    plan = frame._jdf.queryExecution().optimizedPlan().toString()
+    assert relation in plan
+    assert "RDD" not in plan

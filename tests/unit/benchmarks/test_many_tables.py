@@ -1,12 +1,32 @@
 """The benchmark of many small tables: rows of a round, processor time between samples, memory over time."""
 
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pyarrow.compute as pc
 import pytest
 
 from many_tables.rounds import CHANGED_ROWS, NEW_ROWS, ROWS_OF_A_TABLE, Round, cpu_between, rows_of_round
-from many_tables.usage import Memory, Usage, memory_of, usage_of
+from many_tables.usage import Memory, ProcessTree, Usage, memory_of
+
+DAEMON = """
+import os, pathlib, signal, sys, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+if os.fork() == 0:
+    while time.process_time() < 1:
+        pass
+    print("used", flush=True)
+    while not pathlib.Path(sys.argv[1]).exists():
+        time.sleep(0.01)
+    os._exit(0)
+try:
+    os.wait()
+except ChildProcessError:
+    print("ended", flush=True)
+sys.stdin.read()
+"""
 
 
 def usage(cpu_seconds: float = 0.0, memory_mib: float = 0.0) -> Usage:
@@ -39,13 +59,35 @@ def test_memory_compares_the_first_and_the_last_third_of_the_time() -> None:
 
 
 def test_the_usage_of_a_process_tree_contains_this_process() -> None:
-    before = usage_of(os.getpid())
+    tree = ProcessTree(os.getpid())
+    before = tree.usage()
     sum(range(3_000_000))
-    after = usage_of(os.getpid())
+    after = tree.usage()
     assert after.cpu_seconds > before.cpu_seconds
     assert after.memory_mib > 10
     assert after.processes >= 1
 
 
+def test_the_time_of_an_ended_worker_counts(tmp_path: Path) -> None:
+    # The daemon does not wait for its worker, which ends when the file exists.
+    (tmp_path / "pyspark.daemon").write_text(DAEMON)
+    daemon = subprocess.Popen(
+        [sys.executable, "pyspark.daemon", str(tmp_path / "end")],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stdin=subprocess.PIPE,
+        text=True,
+    )
+    tree = ProcessTree(os.getpid())
+    assert daemon.stdout is not None
+    assert daemon.stdin is not None
+    assert daemon.stdout.readline() == "used\n"
+    with_worker = tree.usage()
+    (tmp_path / "end").touch()
+    assert daemon.stdout.readline() == "ended\n"
+    assert tree.usage().cpu_seconds > with_worker.cpu_seconds - 0.1
+    daemon.communicate("")
+
+
 def test_a_process_that_has_ended_uses_nothing() -> None:
-    assert usage_of(2**22 + 1) == Usage(cpu_seconds=0.0, memory_mib=0.0, processes=0)
+    assert ProcessTree(2**22 + 1).usage() == Usage(cpu_seconds=0.0, memory_mib=0.0, processes=0)

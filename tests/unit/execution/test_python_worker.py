@@ -58,10 +58,12 @@ import email.mime.text
 counts.append(next_task())
 print(before, counts[0] > 10_000, abs(counts[2] - counts[0]) < 1_000, counts[3] - counts[2] > 100_000)
 """
-# A daemon with workers. A worker exits when it receives a byte.
+# A daemon with workers. A worker exits when it receives a byte. One worker first has a child process that exits.
 DAEMON = """
 import os, signal, time
 from hudi_table_services.execution import python_worker
+
+python_worker._NEW_WORKER_WITHIN_S = 0.1
 
 terms = []
 signal.signal(signal.SIGTERM, lambda number, frame: terms.append(number))
@@ -72,29 +74,38 @@ def start():
     if os.fork() == 0:
         os.close(write)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        python_worker._Process.worker_and_daemon = (os.getpid(), os.getppid())
+        if os.fork() == 0:
+            python_worker._exit_with_daemon(0)
         os.read(read, 1)
         python_worker._exit_with_daemon(0)
     os.close(read)
     return write
 
-def ends_when_these_exit(*workers):
+def ends_when_these_exit(*workers, within):
     for worker in workers:
         os.write(worker, b"x")
-    deadline = time.monotonic() + float(sys.argv[1])
+    deadline = time.monotonic() + within
     while not terms and time.monotonic() < deadline:
         time.sleep(0.01)
     return bool(terms)
 
 first, second, third = start(), start(), start()
-print(ends_when_these_exit(second), ends_when_these_exit(first, third))
+print(ends_when_these_exit(second, within=1), ends_when_these_exit(first, third, within=30))
 """
-NO_PREPARATION = """
-import os
+PREPARATIONS = """
+import os, types
 before = os._exit
-for name in ("default", "session"):
-    os.environ["SPARK_JOB_ARTIFACT_UUID"] = name
+
+def is_changed(session, program):
+    os._exit = before
+    os.environ["SPARK_JOB_ARTIFACT_UUID"] = session
+    sys.modules["__main__"].__spec__ = types.SimpleNamespace(name=program)
     prepare_worker()
-print(os._exit is before)
+    return os._exit is not before
+
+cases = [("default", "pyspark.daemon"), ("session", "another"), ("session", "pyspark.daemon")]
+print([is_changed(*case) for case in cases])
 """
 
 
@@ -123,14 +134,17 @@ def test_objects_are_frozen_only_after_modules_were_imported() -> None:
     assert output_of(FREEZES) == "0 True True True"
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="The system does not list child processes.")
+@pytest.mark.skipif(
+    not Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").exists(),
+    reason="The system does not list child processes.",
+)
 def test_the_last_worker_ends_its_daemon() -> None:
     # The second worker exits alone, and the other two at the same time.
-    assert output_of(DAEMON, "1") == "False True"
+    assert output_of(DAEMON) == "False True"
 
 
 def test_only_workers_that_a_daemon_of_a_session_started_end_their_parent() -> None:
-    assert output_of(NO_PREPARATION) == "True"
+    assert output_of(PREPARATIONS) == "[False, False, True]"
 
 
 def test_an_archive_that_is_missing_for_a_time_is_read_when_it_is_back(archive: Path) -> None:

@@ -1,12 +1,14 @@
 """Make DataFrames of few rows that the driver has, without a Python worker.
 
-For a list of rows, ``SparkSession.createDataFrame`` starts a Python task (PySpark 3.5 and 4), which takes longer than
-the read of the rows. Spark evaluates an inline table of SQL in the driver.
+For a list of rows, ``SparkSession.createDataFrame`` starts a Python task, except with Spark Connect. The task takes
+longer than the read of the rows. Spark's driver itself evaluates an inline table of SQL.
 """
 
 import datetime as dt
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from hudi_table_services.execution.sessions.connect import is_connect
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -17,6 +19,9 @@ FLAT_TYPES = frozenset(
     | {"timestamp", "timestamp_ntz"}
 )
 """Names of Spark's types whose values `local_frame` accepts."""
+
+_KEYWORDS = {"timestamp": "timestamp_ltz"}
+"""Names of types in SQL that differ from Spark's names. The meaning of ``timestamp`` depends on a setting."""
 
 
 def local_frame(
@@ -29,15 +34,24 @@ def local_frame(
         schema: nullable columns; their types are in `FLAT_TYPES` if there are rows.
     """
     if not rows:
-        return spark.createDataFrame([], schema).coalesce(1)
-    types = [field.dataType.simpleString() for field in schema.fields]
+        return _empty_frame(spark, schema)
+    types = [_KEYWORDS.get(name := field.dataType.simpleString(), name) for field in schema.fields]
     texts = [
         [f"CAST({_text(value)} AS {name})" for value, name in zip(row, types, strict=True)] for row in rows
     ]
-    # A column is nullable if an expression with NULL is among its values.
+    # A column of an inline table is nullable only if one of its expressions is.
     texts[0] = [f"IF(FALSE, NULL, {text})" for text in texts[0]]
     lines = ", ".join(f"({', '.join(each)})" for each in texts)
-    return spark.sql(f"VALUES {lines}").toDF(*schema.names).coalesce(1)
+    return spark.sql(f"VALUES {lines}").toDF(*schema.names).to(schema).coalesce(1)
+
+
+def _empty_frame(spark: "SparkSession", schema: "SparkStructType") -> "DataFrame":
+    if is_connect(spark):
+        return spark.createDataFrame([], schema)
+    from pyspark.sql.functions import lit
+
+    nothing = spark.range(0, 0, 1, 1)
+    return nothing.select(*(lit(None).cast(each.dataType).alias(each.name) for each in schema)).to(schema)
 
 
 def _text(value: Any) -> str:

@@ -36,6 +36,9 @@ _BYTES_OF_A_KEY = 16
 _BYTES_OF_FILE_KEYS = 4 << 20
 """Estimated size of the key column of a base file."""
 
+_LEAST_BYTES_OF_FILE_KEYS = 1 << 20
+"""Least cost of a base file: a task reads this many bytes in the time in which it opens a file of an object store."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexLookup:
@@ -280,7 +283,9 @@ def _weight(task: TagTask) -> int:
 
 
 def _key_bytes(file: BaseFileRef) -> int:
-    return _BYTES_OF_FILE_KEYS if file.size_bytes < 0 else min(file.size_bytes, _BYTES_OF_FILE_KEYS)
+    if file.size_bytes < 0:
+        return _BYTES_OF_FILE_KEYS
+    return max(_LEAST_BYTES_OF_FILE_KEYS, min(file.size_bytes, _BYTES_OF_FILE_KEYS))
 
 
 def _target(

@@ -53,6 +53,7 @@ class FileTotals:
 
     @classmethod
     def of(cls, files: Iterable[LiveFile]) -> "FileTotals":
+        """Return the sums over files."""
         small = size = rows = uncounted = logs = log_bytes = count = 0
         last_write = ""
         for file in files:  # one loop, because a table can have a hundred thousand files
@@ -76,8 +77,8 @@ class FileTotals:
         )
 
     @classmethod
-    def sum(cls, parts: "Iterable[FileTotals]") -> "FileTotals":
-        """Return the sums of several sets of files that have no file in common."""
+    def total_of(cls, parts: "Iterable[FileTotals]") -> "FileTotals":
+        """Return the sums over several sets of files that have no file in common."""
         every = list(parts)
         return cls(
             file_count=sum(part.file_count for part in every),

@@ -52,7 +52,7 @@ class TableContents:
     @cached_property
     def totals(self) -> FileTotals:
         """Sums over all live files."""
-        return FileTotals.sum(partition.totals for partition in self.partitions)
+        return FileTotals.total_of(partition.totals for partition in self.partitions)
 
 
 def read_contents(storage: Storage, *, footer_limit: int = FOOTER_LIMIT) -> TableContents:
