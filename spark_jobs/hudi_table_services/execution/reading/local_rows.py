@@ -42,7 +42,11 @@ def local_frame(
     # A column of an inline table is nullable only if one of its expressions is.
     texts[0] = [f"IF(FALSE, NULL, {text})" for text in texts[0]]
     lines = ", ".join(f"({', '.join(each)})" for each in texts)
-    return spark.sql(f"VALUES {lines}").toDF(*schema.names).to(schema).coalesce(1)
+    frame = spark.sql(f"VALUES {lines}").toDF(*schema.names)
+    # Each further step costs several milliseconds, so only the necessary steps are added.
+    if any(field.metadata for field in schema.fields):
+        frame = frame.to(schema)
+    return frame.coalesce(1) if len(rows) > 1 else frame
 
 
 def _empty_frame(spark: "SparkSession", schema: "SparkStructType") -> "DataFrame":
