@@ -40,9 +40,14 @@ COMMENT = {"comment": "a comment"}
 SCHEMA = st.StructType([st.StructField(name, kind, metadata=COMMENT) for name, (kind, _) in COLUMNS.items()])
 
 
-@pytest.fixture(
-    params=[{}, {"spark.sql.parser.escapedStringLiterals": "true", "spark.sql.ansi.enabled": "true"}]
-)
+SETTINGS = {
+    "spark.sql.parser.escapedStringLiterals": "true",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",
+}
+
+
+@pytest.fixture(params=[{}, SETTINGS], ids=["usual", "unusual"])
 def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     settings = {"spark.sql.session.timeZone": "Asia/Kolkata", **request.param}
     before = {key: spark.conf.get(key) for key in settings}
