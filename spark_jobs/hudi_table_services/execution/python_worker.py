@@ -21,7 +21,6 @@ import sys
 import time
 import zipimport
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -122,10 +121,12 @@ def _is_forked_by_daemon() -> bool:
 def _exit_with_daemon(status: int) -> NoReturn:
     """Exit, and end the daemon if it has no other worker. If Spark needs the daemon again, Spark starts a new one."""
     worker, daemon = _Process.worker_and_daemon
-    with suppress(OSError):
+    try:
         if (os.getpid(), os.getppid()) == (worker, daemon) and _is_last(worker, daemon):
             os.kill(daemon, signal.SIGTERM)
-    _exit(status)
+    finally:
+        # An error must not prevent the exit: the worker would continue with the code of the daemon.
+        _exit(status)
 
 
 def _is_last(worker: int, daemon: int) -> bool:

@@ -58,7 +58,7 @@ import email.mime.text
 counts.append(next_task())
 print(before, counts[0] > 10_000, abs(counts[2] - counts[0]) < 1_000, counts[3] - counts[2] > 100_000)
 """
-# A daemon with workers. A worker exits when it receives a byte. One worker first has a child process that exits.
+# A daemon with workers. Each worker first has a child process that exits, and itself exits when it receives a byte.
 DAEMON = """
 import os, signal, time
 from hudi_table_services.execution import python_worker
@@ -141,6 +141,23 @@ def test_objects_are_frozen_only_after_modules_were_imported() -> None:
 def test_the_last_worker_ends_its_daemon() -> None:
     # The second worker exits alone, and the other two at the same time.
     assert output_of(DAEMON) == "False True"
+
+
+def test_a_worker_exits_even_if_the_check_of_the_other_workers_fails() -> None:
+    program = """
+import os
+from hudi_table_services.execution import python_worker
+python_worker._Process.worker_and_daemon = (os.getpid(), os.getppid())
+python_worker._children = lambda process: int("no number")
+try:
+    python_worker._exit_with_daemon(3)
+finally:
+    print("continues", flush=True)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", BEGIN + program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (3, "")
 
 
 def test_only_workers_that_a_daemon_of_a_session_started_end_their_parent() -> None:
