@@ -207,19 +207,29 @@ def _open_with(target: Target) -> None:
 
 
 def commit(target: Target, meter: Meter) -> Found:
-    """Make commits and measure their critical sections: the time under the table lock, with lock and release.
+    """Make commits and measure the critical section of each: the time under the table lock, with lock and release.
 
-    An attempt takes the lock twice: to request its instant, and to complete it. The second section has more requests,
-    so only this section is measured. Another commit completes between the plan and the completion of the first measured
-    commit, so the changes of that commit are checked, too. The files of the commits are not written.
+    An attempt takes the lock to request its instant, to complete it, and again if services of the metadata table are
+    due. The section that completes the instant is measured here, the section of the services by `run_services`.
+    Another commit completes between the plan and the completion of the first measured commit, so the changes of that
+    commit are checked, too. The files of the commits are not written.
     """
-    from scale.product_commits import ProductCommit
+    return _commit(target, meter, services=False)
+
+
+def run_services(target: Target, meter: Meter) -> Found:
+    """Make commits and measure the critical sections in which the services of the metadata table run."""
+    return _commit(target, meter, services=True)
+
+
+def _commit(target: Target, meter: Meter, *, services: bool) -> Found:
+    from scale.product_commits import ProductCommit, lock_of_table
 
     first = target.shape.commits
+    sections = len(meter.sections)
     for number in range(MEASURED_COMMITS):
-        measured = ProductCommit(target.access, target.shape, f"measured-{number}")
-        lock = _MeteredLock(measured.lock, meter)
-        measured.lock = lock
+        lock = _MeteredLock(lock_of_table(target.access, f"measured-{number}"), meter)
+        measured = ProductCommit(target.access, target.shape, f"measured-{number}", lock)
         with measured.attempt() as attempt:
             measured.start(attempt)
             if number == 0:
@@ -227,23 +237,28 @@ def commit(target: Target, meter: Meter) -> Found:
                 with other.attempt() as concurrent:
                     other.start(concurrent)
                     concurrent.complete(other.metadata(first, concurrent.instant_time))
-            lock.is_measured = True
+            lock.wait_for(2 if services else 1)
             attempt.complete(measured.metadata(first + 1 + number, attempt.instant_time))
-    return {"commits": MEASURED_COMMITS}
+    return {"commits": MEASURED_COMMITS, "sections": len(meter.sections) - sections}
 
 
 class _MeteredLock:
-    """A table lock that measures its critical sections while `is_measured` is set."""
+    """A table lock that measures one of its critical sections."""
 
     def __init__(self, inner: TableLock, meter: Meter) -> None:
         self._inner = inner
         self._meter = meter
-        self._sections = ExitStack()
-        self.is_measured = False
+        self._section = ExitStack()
+        self._remaining = 0
+
+    def wait_for(self, number: int) -> None:
+        """Measure the section of this number, counted from 1, of the following sections."""
+        self._remaining = number
 
     def __enter__(self) -> "_MeteredLock":
-        if self.is_measured:
-            self._sections.enter_context(self._meter.measured())
+        self._remaining -= 1
+        if self._remaining == 0:
+            self._section.enter_context(self._meter.measured())
         self._inner.__enter__()
         return self
 
@@ -254,7 +269,7 @@ class _MeteredLock:
         traceback: TracebackType | None,
     ) -> None:
         self._inner.__exit__(error_type, error, traceback)
-        self._sections.close()
+        self._section.close()
 
     def verify(self) -> None:
         self._inner.verify()
@@ -286,5 +301,6 @@ OPERATIONS: dict[str, Callable[[Target, Meter], Found]] = {
     "commit sensor": poll_commit_count_again,
     "archive": archive_commits,
     "commit": commit,
+    "services of commits": run_services,
 }
-"""Functions by name. The last two operations change the table, so they run after all others."""
+"""Functions by name. The last three operations change the table, so they run after all others."""

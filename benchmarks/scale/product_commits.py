@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 from hudi_table_services.commits.attempt import CommitAttempt
+from hudi_table_services.commits.measured_lock import MeasuredLock
+from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.model.instant import Action
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.write_stat import (
@@ -20,22 +22,27 @@ from scale.instants import commit_metadata
 from scale.shapes import TableShape
 
 
+def lock_of_table(table: TableAccess, request_id: str) -> TableLock:
+    return table_lock(table.storage, LockOptions(), table.clock, request_id)
+
+
 @dataclass
 class ProductCommit:
     """One commit. Its plan is based on the state of the table when this object is created.
 
     Attributes:
-        lock: the table lock. A caller may replace it by a lock that measures.
+        inner_lock: the table lock; None means `lock_of_table`. A caller may pass a lock that measures.
     """
 
     table: TableAccess
     shape: TableShape
     request_id: str
-    lock: TableLock = field(init=False)
+    inner_lock: TableLock | None = None
+    lock: MeasuredLock = field(init=False)
     snapshot: TableSnapshot = field(init=False)
 
     def __post_init__(self) -> None:
-        self.lock = table_lock(self.table.storage, LockOptions(), self.table.clock, self.request_id)
+        self.lock = MeasuredLock(self.inner_lock or lock_of_table(self.table, self.request_id), Stopwatch())
         self.snapshot = load_snapshot(self.table.storage, ())
 
     def attempt(self) -> CommitAttempt:

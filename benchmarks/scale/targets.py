@@ -38,8 +38,9 @@ LIMITS = {
     "commit sensor, first poll": _POLL,
     "commit sensor": _POLL,
     "commit": Limits(seconds=0.5, requests=20),
+    "services of commits": Limits(),
 }
-"""Limits by operation. The limits of a commit are those of its critical sections."""
+"""Limits by operation. The limits of a commit are those of the critical section that completes its instant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,11 @@ the metadata table only through this module. The packages `commits.metadata_tabl
 metadata table.
 """
 
+import logging
 from collections.abc import Callable, Collection
+from functools import partial
 
+from hudi_table_services.commits.measured_lock import MeasuredLock
 from hudi_table_services.commits.metadata_table import maintenance
 from hudi_table_services.commits.metadata_table.listed_files import refuse_listed
 from hudi_table_services.commits.metadata_table_building import creation, restored
@@ -16,6 +19,8 @@ from hudi_table_services.execution.metadata_table.collected_facts import FactsTo
 from hudi_table_services.model.instant import Instant
 from hudi_table_services.storage.locks.lock import TableLock
 from hudi_table_services.tables.table import TableAccess
+
+_LOG = logging.getLogger(__name__)
 
 
 def complete(
@@ -28,6 +33,10 @@ def complete(
     before: Callable[[], None] | None = None,
 ) -> Instant:
     """Make one change visible, or refuse it. Call this function under the table lock.
+
+    After the caller has released the lock, the lock is taken again for the services of the metadata table that are due,
+    so that other writers can commit before these services. A lock that is not a `MeasuredLock` is not taken again: the
+    services then run before this function returns.
 
     Args:
         pending: the instant, requested and inflight on the timeline.
@@ -62,8 +71,26 @@ def complete(
         lock.verify()
     completed = table.timeline_store.complete(pending, change.content)
     if written is not None:
-        maintenance.run_services_after(table, lock, written, completed)
+        _run_services(table, lock, written, completed)
     return completed
+
+
+def _run_services(
+    table: TableAccess, lock: TableLock | None, written: maintenance.WrittenChange, completed: Instant
+) -> None:
+    settings = maintenance.services_due_after(table, written, completed)
+    if settings is None:
+        return
+    if written.is_overtaken:
+        # Readers could skip files of this commit until the compaction has run, so do not let other writers run first.
+        _LOG.info(
+            "Compacting the metadata table: statistics of a concurrent commit hide those of this commit"
+        )
+        maintenance.run_due_services(table, lock, settings)
+    elif isinstance(lock, MeasuredLock):
+        lock.after_release(partial(maintenance.run_due_services, table, lock, settings, takes_lock=True))
+    else:
+        maintenance.run_due_services(table, lock, settings)
 
 
 def create_metadata_table_before_first_write(table: TableAccess, lock: TableLock) -> tuple[str, ...]:

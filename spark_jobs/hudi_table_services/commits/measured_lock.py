@@ -1,6 +1,7 @@
-"""A table lock that adds to the job's stopwatch the time for which the job waits for the lock."""
+"""The table lock of jobs: it measures how long the job waits for it, and calls functions after its release."""
 
 import time
+from collections.abc import Callable
 from types import TracebackType
 
 from hudi_table_services.commits.stopwatch import Stopwatch
@@ -14,11 +15,15 @@ LOCK_WAIT = "lock_wait"
 
 
 class MeasuredLock:
-    """A `TableLock` that measures how long acquiring the lock takes, even if acquiring it fails."""
+    """A `TableLock` that measures how long acquiring the lock takes, even if acquiring it fails.
+
+    Code under the lock can postpone work until the lock is released (`after_release`).
+    """
 
     def __init__(self, lock: TableLock, watch: Stopwatch) -> None:
         self._lock = lock
         self._watch = watch
+        self._postponed: list[Callable[[], None]] = []
 
     def __enter__(self) -> "MeasuredLock":
         started = time.monotonic()
@@ -35,6 +40,17 @@ class MeasuredLock:
         traceback: TracebackType | None,
     ) -> None:
         self._lock.__exit__(error_type, error, traceback)
+        postponed, self._postponed = self._postponed, []
+        if error_type is None:
+            for function in postponed:
+                function()
+
+    def after_release(self, function: Callable[[], None]) -> None:
+        """Call the function after the lock is released. Call this method under the lock.
+
+        The function is not called if the code under the lock raises an error. It may take the lock again.
+        """
+        self._postponed.append(function)
 
     def verify(self) -> None:
         self._lock.verify()
@@ -42,6 +58,6 @@ class MeasuredLock:
 
 def measured_lock(
     storage: Storage, options: LockOptions, clock: Clock, watch: Stopwatch, request_id: str
-) -> TableLock:
+) -> MeasuredLock:
     """Return the lock that the options choose; its waiting time is added to the stopwatch."""
     return MeasuredLock(table_lock(storage, options, clock, request_id), watch)

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.commits.attempt import CommitAttempt
+from hudi_table_services.commits.measured_lock import measured_lock
 from hudi_table_services.commits.pending_writes import clear_pending_writes
+from hudi_table_services.commits.stopwatch import Stopwatch
 from hudi_table_services.execution.base_file_writer import utf8_buffers
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
@@ -29,13 +31,13 @@ from hudi_table_services.model.write_stat import (
     WriteOperation,
     WriteStat,
 )
+from hudi_table_services.options.locks import LockOptions
 from hudi_table_services.options.metadata_settings import DEFAULT_METADATA_SETTINGS
 from hudi_table_services.options.metadata_settings_values import MetadataTableSettings
 from hudi_table_services.options.writing_values import FailedWritesPolicy
 from hudi_table_services.storage.clock import Clock
 from hudi_table_services.storage.file_listing import list_partitions
 from hudi_table_services.storage.file_slices import Visibility
-from hudi_table_services.storage.locks.lock import FileSystemLock
 from hudi_table_services.storage.markers import MarkerStore
 from hudi_table_services.storage.metadata_table.table_listing import ListingOutcome, list_from_metadata_table
 from hudi_table_services.storage.request_identity import find_completed
@@ -120,7 +122,8 @@ class Write:
     warnings: list[str] = field(default_factory=list, compare=False)
 
     def __call__(self, storage: Storage, clock: Clock) -> Instant:
-        table, lock = access(storage, clock, self.metadata), FileSystemLock(storage, clock=clock)
+        table = access(storage, clock, self.metadata)
+        lock = measured_lock(storage, LockOptions(), clock, Stopwatch(), "")
         clear_pending_writes(table, lock, self.request_id, self.policy)
         done = find_completed(table.timeline_store, table.load_timeline(), self.request_id)
         if done is not None:

@@ -43,6 +43,7 @@ MEASURED = {
         "health",
         "archive",
         "commit",
+        "services of commits",
     ),
     TableKind.MOR9: ("compaction plan", "health"),
 }

@@ -6,6 +6,7 @@ the metadata table off before the first change that would make it stale.
 
 import logging
 from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from hudi_table_services.commits.metadata_table.delta_commit import (
@@ -49,6 +50,7 @@ from hudi_table_services.model.instant import Instant
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.keys.writing import METADATA_ENABLE
+from hudi_table_services.options.metadata_settings_values import ServiceSettings
 from hudi_table_services.planning.metadata_table.instant_times import instant_millis
 from hudi_table_services.storage.clock import zone_at
 from hudi_table_services.storage.locks.lock import TableLock
@@ -99,7 +101,7 @@ def write_change(
         data_timeline: the timeline of the table, if the caller has read it under the lock.
 
     Returns:
-        The written change, for `run_services_after`. None if the table has no metadata table, or if the change concerns
+        The written change, for `services_due_after`. None if the table has no metadata table, or if the change concerns
         no file.
 
     Raises:
@@ -136,30 +138,29 @@ def write_change(
     return WrittenChange(metadata, is_late)
 
 
-def run_services_after(
-    table: TableAccess, lock: TableLock | None, written: WrittenChange, completed: Instant
-) -> None:
-    """Run the services of the metadata table that are due after a change. Call this function under the table lock.
-
-    The change is complete, so a service that fails does not make the job fail: the next change repeats the service. If
-    no service is due, this function sends no request.
-
-    Args:
-        written: the result of `write_change`.
-        completed: the instant of the change.
-    """
+def services_due_after(
+    table: TableAccess, written: WrittenChange, completed: Instant
+) -> ServiceSettings | None:
+    """Return the settings for `run_due_services`; None if no service is due after the change. Sends no request."""
     settings = table.metadata.services
     if written.is_overtaken:
-        _LOG.info(
-            "Compacting the metadata table: statistics of a concurrent commit hide those of this commit"
-        )
         settings = replace(settings, max_delta_commits=1)
     known = replace(written.metadata, data_timeline=written.metadata.data_timeline.with_instant(completed))
-    if not is_any_service_due(table, known, settings):
-        return
+    return settings if is_any_service_due(table, known, settings) else None
+
+
+def run_due_services(
+    table: TableAccess, lock: TableLock | None, settings: ServiceSettings, *, takes_lock: bool = False
+) -> None:
+    """Run the services of the metadata table that are due, after a completed change.
+
+    With `takes_lock`, this function takes the lock; otherwise the caller holds the lock. A service that fails does not
+    make the job fail: the next change repeats the service.
+    """
     try:
-        config = read_table_config(table.storage)
-        run_services(replace(table, config=config), lock, settings=settings)
+        with lock if takes_lock and lock is not None else nullcontext():
+            config = read_table_config(table.storage)
+            run_services(replace(table, config=config), lock, settings=settings)
     except HudiTableServiceError as failure:
         _LOG.warning(
             "The services of the metadata table failed (%s); the next change of the table repeats them.",
