@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "spark_jobs"), str(ROOT / "scripts")]
 
 from airflow_stack.connect_server import ConnectServer  # noqa: E402 - needs the path set above
-from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402
+from airflow_stack.stack import AirflowStack, run_program  # noqa: E402
 from demo_support.backfill import demo_stack  # noqa: E402
 
 from many_tables.report import print_report, print_round, write_result  # noqa: E402
@@ -113,7 +113,6 @@ def _is_past(time_s: float) -> bool:
 def main() -> int:
     """Start the server and Airflow, run the rounds, and print the figures."""
     options = _parser().parse_args()
-    interrupt_when_terminated()
     folder = Path(tempfile.mkdtemp(prefix="many-tables-", dir=options.work_dir))
     try:
         with ConnectServer(folder / "server", {}, conf={"spark.driver.memory": "2g"}) as server:
@@ -159,9 +158,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except StackError as error:
-        sys.exit(str(error))
-    except KeyboardInterrupt:
-        sys.exit("Stopped.")
+    run_program(main)

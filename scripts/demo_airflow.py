@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
 from airflow_stack.connect_server import ConnectServer  # noqa: E402 - needs the path set above
-from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402
+from airflow_stack.stack import AirflowStack, run_program  # noqa: E402
 from demo_support import pictures  # noqa: E402
 from demo_support.backfill import DAG_ID, HOME, Day, demo_stack, follow_backfill, reprocess_day  # noqa: E402
 from demo_support.clusterings import layout_as_loaded, layout_now, timeline_check  # noqa: E402
@@ -41,7 +41,6 @@ clustering, two runs may be loading."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Backfill, check the table and print the results. Returns the exit code."""
     options = _parser().parse_args(arguments)
-    interrupt_when_terminated()
     started = time.perf_counter()
     folder = fresh_folder(options.output)
     last = FIRST_DAY + timedelta(days=options.days - 1)
@@ -180,9 +179,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except StackError as error:
-        sys.exit(str(error))
-    except KeyboardInterrupt:
-        sys.exit("Stopped.")
+    run_program(main)

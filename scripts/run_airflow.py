@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
-from airflow_stack.stack import USER, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
+from airflow_stack.stack import USER, run_program  # noqa: E402 - needs the path set above
 from demo_support.backfill import EXAMPLES, HOME, demo_stack  # noqa: E402
 from demo_support.folders import share_with_demo  # noqa: E402
 
@@ -35,7 +35,6 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> int:
     """Start Airflow, print its address, and wait."""
     options = arguments()
-    interrupt_when_terminated()
     share_with_demo(options.home, is_demo=options.dags == EXAMPLES)
     print("Starting Airflow …", flush=True)
     try:
@@ -55,7 +54,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except StackError as error:
-        sys.exit(str(error))
+    run_program(main)

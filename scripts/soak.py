@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "spark_jobs"))
 
 from airflow_stack.api import wait_until  # noqa: E402 - needs the path set above
-from airflow_stack.stack import AirflowStack, StackError, interrupt_when_terminated  # noqa: E402 - needs the path set above
+from airflow_stack.stack import AirflowStack, run_program  # noqa: E402 - needs the path set above
 from demo_support.backfill import demo_stack  # noqa: E402
 from demo_support.folders import fresh_folder  # noqa: E402
 from soak_support.sampling import Sample, SampleFile, samples  # noqa: E402
@@ -35,7 +35,6 @@ LONGEST_WARM_UP_S = 600.0
 def main(arguments: Sequence[str] | None = None) -> int:
     """Start Airflow, take samples and evaluate them. Returns the exit code."""
     options = _parser().parse_args(arguments)
-    interrupt_when_terminated()
     folder = fresh_folder(options.output)
     dags = DAGS / ("plain" if options.plain else "ours")
     variables = {"SOAK_WRITE_SECONDS": str(options.write_seconds)}
@@ -112,9 +111,4 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except StackError as error:
-        sys.exit(str(error))
-    except KeyboardInterrupt:
-        sys.exit("Stopped.")
+    run_program(main)

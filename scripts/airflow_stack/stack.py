@@ -10,11 +10,11 @@ import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, NoReturn
 
 from airflow_stack.api import AirflowApi, ApiError
 from airflow_stack.postgres import PostgresServer
@@ -219,7 +219,21 @@ def _claim_home(home: Path) -> IO[str]:
     return lock
 
 
-def interrupt_when_terminated() -> None:
+def run_program(main: Callable[[], int]) -> NoReturn:
+    """Run a program that starts a stack, and exit with the code that the program returns.
+
+    If Airflow or a DAG run failed, exit with the message of the `StackError`. SIGTERM and Ctrl-C stop the stack.
+    """
+    _interrupt_when_terminated()
+    try:
+        sys.exit(main())
+    except StackError as error:
+        sys.exit(str(error))
+    except KeyboardInterrupt:
+        sys.exit("Stopped.")
+
+
+def _interrupt_when_terminated() -> None:
     """Make SIGTERM end this program as Ctrl-C does, so that a stack is stopped with all its processes.
 
     Also enable Ctrl-C again, which a shell may disable for a background process.
