@@ -103,6 +103,17 @@ def columns_of(file: pq.ParquetFile, target: pa.Schema, batch_rows: int = _BATCH
         yield conform(pa.Table.from_batches([batch]), target)
 
 
+def rows_of_row_group(file: pq.ParquetFile, number: int, data_schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of one row group as `rows_of` yields the rows of the file."""
+    target = with_kept_meta(data_schema)
+    present = column_names(file)
+    columns = [name for name in target.names if name in present]
+    for batch in file.iter_batches(
+        rows_per_batch(file), row_groups=[number], columns=columns, use_threads=False
+    ):
+        yield conform(pa.Table.from_batches([batch]), target)
+
+
 def rows_per_batch(file: pq.ParquetFile) -> int:
     """Return the number of rows per batch. Large encoded rows reduce this number, so that a batch fits into memory."""
     metadata = file.metadata

@@ -3,7 +3,7 @@
 The files match those of HoodieParquetWriter and HoodieCreateHandle (Hudi 1.2) in all parts that other writers read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -18,6 +18,8 @@ from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.execution.metadata_table.written_statistics import StatisticsCollector
 from hudi_table_services.execution.numpy_types import Bytes, Offsets
 from hudi_table_services.execution.parquet_format import ParquetFormat, dictionary_columns
+from hudi_table_services.execution.row_group_copies.encoded_row_groups import EncodedRowGroups
+from hudi_table_services.execution.row_group_copies.joined_file import JoinedFile
 from hudi_table_services.hudi_format.bloom_filter import SimpleBloomFilter
 from hudi_table_services.hudi_format.footer import base_file_footer
 from hudi_table_services.hudi_format.markers import MarkerKind, marker_path
@@ -93,6 +95,7 @@ class BaseFileWriter:
         self._pending: list[pa.Table] = []
         self._pending_bytes = 0
         self._sink: BinaryIO | None = None
+        self._joined: JoinedFile | None = None
         self._writer: pq.ParquetWriter | None = None
         self.row_count = 0
         self.data_size_bytes = 0
@@ -129,6 +132,35 @@ class BaseFileWriter:
         if self._pending_bytes >= self._parquet.row_group_bytes:
             self._write_row_group()
 
+    def copy(self, file: pq.ParquetFile, source: EncodedRowGroups, numbers: Sequence[int]) -> frozenset[int]:
+        """Copy row groups of another version of this file, unless they have another schema or codec.
+
+        Call this method before `write`.
+
+        Args:
+            file: the other version.
+            source: the same file.
+            numbers: numbers of the row groups.
+
+        Returns:
+            The numbers of the copied row groups.
+        """
+        empty = self._empty_rows()
+        constant = (FILE_NAME, constant_text(self._spec.base_file.file_name, 1))
+        self._joined = JoinedFile(self._open_sink(), self._parquet, empty.schema, constant)
+        copied = frozenset(number for number in numbers if self._joined.can_copy(source, number))
+        for number in sorted(copied):
+            columns = [RECORD_KEY]
+            if self._collector is not None:
+                columns += self._collector.columns_to_read(file.metadata, number)
+            rows = file.read_row_group(number, columns, use_threads=False)
+            self._index_keys(rows[RECORD_KEY])
+            if self._collector is not None:
+                self._collector.add(rows)
+            self._joined.copy(source, number)
+            self.row_count += rows.num_rows
+        return copied
+
     def close(self) -> None:
         """Write the last row group and the footer. Afterwards the file is complete on storage."""
         self._write_row_group()
@@ -137,13 +169,26 @@ class BaseFileWriter:
         footer = base_file_footer(self._spec.avro_schema_json, self._bloom, low, high)
         writer.add_key_value_metadata({**footer, **self._spec.footer})
         assert self._sink is not None  # noqa: S101 - `_open` sets it
-        self.data_size_bytes = self._sink.tell()
-        writer.close()
+        if self._joined is None:
+            self.data_size_bytes = self._sink.tell()
+            writer.close()
+        else:
+            self._close_joined(writer, self._joined)
         self._sink.close()
         if self._collector is not None:
             self.statistics = self._collector.statistics(
                 self._spec.partition_path, self._spec.base_file.file_name
             )
+
+    def _close_joined(self, writer: pq.ParquetWriter, joined: JoinedFile) -> None:
+        joined.begin_footer()
+        writer.close()
+        footer = joined.finish()
+        self.data_size_bytes = joined.data_bytes
+        if footer.num_rows != self.row_count:
+            raise AssertionError(f"{self._spec.path} has {footer.num_rows} instead of {self.row_count} rows.")
+        if self._collector is not None:
+            self._collector.footers[:] = [footer]
 
     def _abandon(self) -> None:
         """Delete the partial file now, because no other job deletes the file if the commit was already rolled back."""
@@ -171,12 +216,16 @@ class BaseFileWriter:
         writer.write_table(table, row_group_size=max(1, table.num_rows))
 
     def _open(self, first_rows: pa.Table) -> pq.ParquetWriter:
-        self._sink = self._storage.open_writer(self._spec.path)
+        sink = self._joined or self._open_sink()
         footers = None if self._collector is None else self._collector.footers
         self._writer = self._parquet.open_writer(
-            self._sink, first_rows.schema, dictionary_columns(first_rows), footers
+            sink, first_rows.schema, dictionary_columns(first_rows), footers
         )
         return self._writer
+
+    def _open_sink(self) -> BinaryIO:
+        self._sink = self._storage.open_writer(self._spec.path)
+        return self._sink
 
     def _with_constants(self, rows: pa.Table) -> pa.Table:
         size = rows.num_rows

@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hudi_table_services.errors import ObjectExistsError, UnsupportedTableError
-from hudi_table_services.execution.base_file_reader import open_base_file, rows_of
+from hudi_table_services.execution.base_file_reader import open_base_file, rows_of, rows_of_row_group
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     RECORD_KEY,
@@ -27,6 +28,8 @@ from hudi_table_services.execution.metadata_table.row_changes import (
 )
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
+from hudi_table_services.execution.row_group_copies.encoded_row_groups import open_encoded
+from hudi_table_services.execution.row_group_copies.selection import StoredRowGroup, row_groups_to_copy
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
     BASE_ROW_COLUMN,
@@ -50,6 +53,9 @@ from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
 
+_ARROW_WRITER = "parquet-cpp-arrow"
+"""Beginning of the name of the writer in footers that pyarrow writes. Footers of other writers have other schemas."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteJob:
@@ -64,6 +70,7 @@ class WriteJob:
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
         key_staging: where the tasks stage the keys that they insert and delete; None if these keys are not wanted.
         secondary: where the tasks stage keys of secondary indexes.
+        small_row_group_bytes: see `row_group_copies.selection`.
     """
 
     storage: Storage
@@ -76,6 +83,7 @@ class WriteJob:
     statistics_columns: tuple[str, ...] = ()
     key_staging: KeyStaging | None = None
     secondary: tuple[SecondaryStaging, ...] = ()
+    small_row_group_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,7 +184,7 @@ def write_file_group(job: WriteJob, task: WriteTask) -> WrittenFileGroup:
         )
         with BaseFileWriter(job.storage, spec, job.parquet, job.bloom) as writer:
             require_running(job.storage, spec)
-            counts = _merge(job, current, changes, writer, stager)
+            counts = _merge(job, task, current, changes, writer, stager)
             _append_inserts(job, task, 0 if changes is None else changes.num_rows, writer, stager)
         staged = stager.close()
         require_running(job.storage, spec)
@@ -204,6 +212,7 @@ def _open_current(
 
 def _merge(
     job: WriteJob,
+    task: WriteTask,
     current: pq.ParquetFile | None,
     changes: pa.Table | None,
     writer: BaseFileWriter,
@@ -214,9 +223,46 @@ def _merge(
     merger = None
     if changes is not None:
         merger = Merger(changes, job.ordering_fields, stager)
-    for rows in rows_of(current, job.data_schema):
+    copied = _copy_row_groups(job, task, current, merger, writer)
+    for rows in _rows_without(current, copied, job.data_schema, merger):
         writer.write(rows if merger is None else merger.apply(rows))
     return merger.counts if merger is not None else MergeCounts()
+
+
+def _copy_row_groups(
+    job: WriteJob, task: WriteTask, current: pq.ParquetFile, merger: Merger | None, writer: BaseFileWriter
+) -> frozenset[int]:
+    """Copy row groups that the task does not change, if that is possible and useful. Return their numbers."""
+    metadata = current.metadata
+    path = None if task.current is None else task.current.base_file_path
+    if path is None or not metadata.created_by.startswith(_ARROW_WRITER):
+        return frozenset()
+    stored: list[StoredRowGroup] = []
+    first = 0
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        is_changed = merger is not None and merger.changes(first, group.num_rows)
+        stored.append(StoredRowGroup(group.num_rows, group.total_byte_size, is_changed))
+        first += group.num_rows
+    numbers = row_groups_to_copy(stored, task.insert_count, job.small_row_group_bytes)
+    if not numbers:
+        return frozenset()
+    with open_encoded(job.storage, path) as source:
+        return writer.copy(current, source, numbers)
+
+
+def _rows_without(
+    current: pq.ParquetFile, copied: frozenset[int], data_schema: pa.Schema, merger: Merger | None
+) -> Iterator[pa.Table]:
+    """Yield the rows of the other row groups, in file order. The merger skips the copied row groups."""
+    if not copied:
+        yield from rows_of(current, data_schema)
+        return
+    for number in range(current.metadata.num_row_groups):
+        if number not in copied:
+            yield from rows_of_row_group(current, number, data_schema)
+        elif merger is not None:
+            merger.skip(current.metadata.row_group(number).num_rows)
 
 
 def _append_inserts(

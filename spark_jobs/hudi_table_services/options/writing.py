@@ -18,7 +18,7 @@ from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.model.write_stat import FILE_SIZES_KEY, WriteOperation
 from hudi_table_services.options.keys import clustering as clustering_keys
 from hudi_table_services.options.keys import writing as keys
-from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES
+from hudi_table_services.options.keys.base_files import BLOOM_MAX_ENTRIES, SMALL_ROW_GROUP
 from hudi_table_services.options.keys.bucket_index import HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.empty_commits import ALLOW_EMPTY_COMMIT
 from hudi_table_services.options.keys.key_generation import RECORD_KEY
@@ -93,6 +93,7 @@ def resolve_options(request: UpsertRequest) -> WriteOptions:
         insert_dup_policy=_insert_dup_policy(reader),
         record_merge_mode=_merge_mode(reader),
         base_files=base_file_options(reader),
+        small_row_group_bytes=reader[SMALL_ROW_GROUP],
         log_block=reader[LOG_BLOCK_FORMAT],
         log_block_bytes=reader[LOG_BLOCK_SIZE],
         metadata=metadata_table_settings(reader),

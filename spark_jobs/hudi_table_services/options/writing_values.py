@@ -13,6 +13,7 @@ from hudi_table_services.model.table_config import RecordMergeMode
 from hudi_table_services.model.table_version import TableType, TableVersion
 from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.base_files import BaseFileOptions
+from hudi_table_services.options.keys.base_files import SMALL_ROW_GROUP
 from hudi_table_services.options.keys.bucket_index import NUM_BUCKETS
 from hudi_table_services.options.keys.clustering import (
     EXPIRATION_MINUTES,
@@ -129,6 +130,7 @@ class WriteOptions:
             uses this value.
         record_merge_mode: None means event-time ordering if the table has an ordering field.
         base_files: encoding of base files.
+        small_row_group_bytes: see `SMALL_ROW_GROUP`.
         log_block: encoding of rows in log files, ``avro`` or ``parquet``.
         log_block_bytes: see `LOG_BLOCK_SIZE`.
         metadata: options of the metadata table.
@@ -161,6 +163,7 @@ class WriteOptions:
     insert_dup_policy: InsertDupPolicy
     record_merge_mode: RecordMergeMode | None
     base_files: BaseFileOptions
+    small_row_group_bytes: int = SMALL_ROW_GROUP.default_value
     log_block: str = LOG_BLOCK_FORMAT.default
     log_block_bytes: int = LOG_BLOCK_SIZE.default_value
     metadata: MetadataTableSettings

@@ -27,6 +27,7 @@ from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.storage.table_store import read_table_config
 from hudi_table_services.storage.timeline_store import TimelineStore
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+from judges.engine import COPIES_EVERY_ROW_GROUP
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 from support.metadata_table.without_metadata_table import options_of_new_table
@@ -73,7 +74,7 @@ class TableUnderTest:
             record_key=("k",),
             partition_by=("p",) if self.is_partitioned else (),
             ordering_field=ordering_field,
-            options={**self._creation(), **self.options, **(options or {})},
+            options={**COPIES_EVERY_ROW_GROUP, **self._creation(), **self.options, **(options or {})},
             dry_run=dry_run,
         )
         frame = self._spark.createDataFrame(list(rows), schema)

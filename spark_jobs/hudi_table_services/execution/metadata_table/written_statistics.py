@@ -52,6 +52,22 @@ class StatisticsCollector:
                     self._count(path, leaf)
         self._row_groups += 1
 
+    def columns_to_read(self, footer: pq.FileMetaData, number: int) -> list[str]:
+        """Return the columns that `add` needs of a row group that is copied from another file.
+
+        Args:
+            footer: footer of the other file.
+            number: number of the row group in the other file.
+        """
+        group = footer.row_group(number)
+        chunks = (group.column(place) for place in range(group.num_columns))
+        needed = [
+            chunk.path_in_schema
+            for chunk in chunks
+            if chunk.path_in_schema in self._columns and not _is_described(chunk)
+        ]
+        return sorted({path.partition(".")[0] for path in needed})
+
     def statistics(self, partition_path: str, file_name: str) -> FileStatistics:
         """Return the statistics of the file. Call the method after the Parquet writer has closed the file."""
         footer = self.footers[0]
@@ -76,6 +92,14 @@ class StatisticsCollector:
             return
         low, high = bounds_of_rows(column)
         self._bounds[self._row_groups, path] = None if low is None else (low, high)
+
+
+def _is_described(chunk: pq.ColumnChunkMetaData) -> bool:
+    """Whether the footer contains all statistics of a chunk: the bounds, and that there is no NaN."""
+    if chunk.physical_type in ("FLOAT", "DOUBLE"):
+        return False
+    statistics = chunk.statistics
+    return statistics is not None and (statistics.has_min_max or statistics.null_count == chunk.num_values)
 
 
 def _longest(column: pa.ChunkedArray) -> int:

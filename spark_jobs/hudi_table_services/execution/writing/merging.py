@@ -103,6 +103,15 @@ class Merger:
         self._position = 0
         self.counts = MergeCounts()
 
+    def changes(self, first: int, row_count: int) -> bool:
+        """Whether an incoming row concerns one of these rows of the base file."""
+        low, high = np.searchsorted(self._base_rows, [first, first + row_count])
+        return bool(low < high)
+
+    def skip(self, row_count: int) -> None:
+        """Leave out the next rows of the base file, which no incoming row concerns."""
+        self._position += row_count
+
     def apply(self, base: pa.Table) -> pa.Table:
         """Apply the changes to the next batch of the base file, and return the merged rows."""
         start, self._position = self._position, self._position + base.num_rows

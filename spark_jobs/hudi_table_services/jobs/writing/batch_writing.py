@@ -60,6 +60,7 @@ def write_job(
         statistics_columns=wanted.statistics_columns,
         key_staging=wanted.key_staging,
         secondary=wanted.secondary,
+        small_row_group_bytes=settings.small_row_group_bytes,
     )
 
 

@@ -61,6 +61,7 @@ class WriteSettings:
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
         base_files: options of the written files; `parquet` and `bloom` derive from them.
+        small_row_group_bytes: see `row_group_copies.selection`.
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
         table_warnings: a sentence about an option that an existing table makes ineffective, and about each kind of
@@ -79,6 +80,7 @@ class WriteSettings:
     merge_fields: tuple[str, ...]
     merge_mode: RecordMergeMode
     base_files: BaseFileOptions
+    small_row_group_bytes: int
     zoned: ZonedColumns
     uses_session_zone: bool
     schema_warnings: tuple[str, ...] = ()
@@ -172,6 +174,7 @@ def derive_settings(
         merge_fields=ordering_fields if by_event_time else (),
         merge_mode=merge_mode,
         base_files=options.base_files,
+        small_row_group_bytes=options.small_row_group_bytes,
         zoned=zoned,
         schema_warnings=_schema_warnings(
             table, batch, writer_schema, source, () if deletes else combine_fields

@@ -9,6 +9,7 @@ from hudi_table_services.options.keys.base_files import (
     BLOOM_MAX_ENTRIES,
     CODEC,
     CODEC_LEVEL,
+    SMALL_ROW_GROUP,
 )
 from hudi_table_services.options.keys.bucket_index import BUCKET_ENGINE, HASH_FIELD, NUM_BUCKETS
 from hudi_table_services.options.keys.locks import (
@@ -362,6 +363,7 @@ WRITE_OPTIONS: dict[str, tuple[AnyOption, ...]] = {
         BLOCK_SIZE,
         CODEC,
         CODEC_LEVEL,
+        SMALL_ROW_GROUP,
         BLOOM_FPP,
         BLOOM_MAX_ENTRIES,
         fixed("hoodie.parquet.bloom.filter.enabled", "true", "write a bloom filter into the footer"),

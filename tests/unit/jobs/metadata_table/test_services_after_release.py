@@ -145,9 +145,14 @@ def test_a_postponed_function_runs_once_after_the_release_and_may_take_the_lock(
 
 def test_a_postponed_function_does_not_run_after_an_error() -> None:
     lock, ran = lock_on(MemoryStorage("postponed-error")), []
-    with pytest.raises(ValueError, match="refused"), lock:
-        lock.after_release(lambda: ran.append("after the error"))
-        raise ValueError("refused")
+
+    def refuse() -> None:
+        with lock:
+            lock.after_release(lambda: ran.append("after the error"))
+            raise ValueError("refused")
+
+    with pytest.raises(ValueError, match="refused"):
+        refuse()
     with lock:
         pass
     assert ran == []
