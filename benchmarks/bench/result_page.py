@@ -1,0 +1,133 @@
+"""Write the results of a run of ``run.py`` into a page: a table with the targets, and a picture of the seconds."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from xml.sax.saxutils import escape
+
+from bench.results import Ratio, Result, ratios, read_results
+from bench.scenarios import SCENARIOS, Scenario, System
+
+BEGIN = "<!-- results of make bench: begin -->"
+END = "<!-- results of make bench: end -->"
+PICTURE = "benchmark-seconds.svg"
+LEAST_SCALE = 1.0
+
+_NAMES = {
+    System.OURS: "this engine",
+    System.HUDI: "Hudi 1.2.0",
+    System.DELTA: "Delta 3.3.2",
+    System.ICEBERG: "Iceberg 1.10.0",
+    System.SPARK: "Spark's Parquet writer",
+}
+_COLOURS = {
+    System.OURS: "#1f6feb",
+    System.HUDI: "#8c959f",
+    System.DELTA: "#bf8700",
+    System.ICEBERG: "#2da44e",
+    System.SPARK: "#8250df",
+}
+_LABEL_WIDTH, _BAR_WIDTH, _BAR_HEIGHT, _GAP = 300, 520, 14, 12
+
+
+class PageError(Exception):
+    """The results cannot be written into the page."""
+
+
+def write_page(document: Path, page: Path) -> list[Path]:
+    """Replace the results between `BEGIN` and `END`, and write the picture into the folder ``images`` beside the page.
+
+    Returns:
+        The written files.
+
+    Raises:
+        PageError: the run had fewer rows than scale 1, some rows were wrong, or the page lacks the two markers.
+    """
+    facts = json.loads(document.read_text(encoding="utf-8"))
+    results = read_results(document)
+    if facts["scale"] < LEAST_SCALE:
+        raise PageError(f"The run had scale {facts['scale']:g}. Small scales mostly measure fixed costs.")
+    if wrong := sorted({each.scenario for each in results if not each.correct}):
+        raise PageError(f"Tables had wrong rows: {', '.join(wrong)}.")
+    text = page.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise PageError(f"{page} lacks the lines {BEGIN!r} and {END!r}, which enclose the results.")
+    body = "\n".join(_section(facts, results))
+    page.write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}", encoding="utf-8")
+    picture = page.parent / "images" / PICTURE
+    picture.write_text(seconds_picture(results), encoding="utf-8")
+    return [page, picture]
+
+
+def _section(facts: dict[str, str], results: Sequence[Result]) -> Iterator[str]:
+    yield f"Measured on {facts['measured_at'][:10]}, with two cores of Spark, on an idle machine.\n"
+    yield f"![Seconds of each system in each scenario](images/{PICTURE})\n"
+    yield "| scenario | this engine | compared with | other system | figure | ratio | target |"
+    yield "|---|--:|---|--:|---|--:|---|"
+    for scenario in SCENARIOS:
+        for ratio in ratios(scenario, results):
+            yield _row(scenario, ratio, results)
+
+
+def _row(scenario: Scenario, ratio: Ratio, results: Sequence[Result]) -> str:
+    ours = _result(results, scenario.name, System.OURS)
+    name = scenario.plain_scenario if ratio.against is System.SPARK else scenario.name
+    other = _result(results, name, ratio.against)
+    figures = [_figure(each, ratio.what) for each in (ours, other)]
+    if ratio.target is None:
+        target = ""
+    else:
+        limit = f"{'at least' if ratio.what == 'speed' else 'at most'} {ratio.target:g} ×"
+        target = limit if ratio.is_reached else f"{limit}: missed"
+    return (
+        f"| `{scenario.name}` | {figures[0]} | {_NAMES[ratio.against]} | {figures[1]} | {ratio.what} | "
+        f"{ratio.value:.2g} × | {target} |"
+    )
+
+
+def _result(results: Sequence[Result], scenario: str, system: System) -> Result:
+    return next(each for each in results if (each.scenario, each.system) == (scenario, system))
+
+
+def _figure(result: Result, what: str) -> str:
+    match what:
+        case "speed":
+            return f"{result.median_seconds:.3g} s"
+        case "memory":
+            return f"{result.largest_peak_bytes / (1 << 20):,.0f} MiB"
+        case "storage":
+            return f"{result.storage_bytes / (1 << 20):,.0f} MiB"
+    return f"{result.rows_read:,.0f} rows"
+
+
+def seconds_picture(results: Sequence[Result]) -> str:
+    """Return an SVG picture with a bar for the seconds of each system; each scenario has a scale of its own."""
+    lines: list[str] = []
+    top = _GAP
+    for scenario in SCENARIOS:
+        measured = [each for each in results if each.scenario == scenario.name and each.system is not System.SPARK]
+        if len(measured) < 2:  # noqa: PLR2004 - a comparison needs two systems
+            continue
+        longest = max(each.median_seconds for each in measured)
+        middle = top + len(measured) * _BAR_HEIGHT / 2 + 4
+        lines.append(f'<text x="{_LABEL_WIDTH - 10}" y="{middle:.0f}" text-anchor="end">{escape(scenario.title)}</text>')
+        for each in measured:
+            width = max(2.0, _BAR_WIDTH * each.median_seconds / longest)
+            label = f"{_NAMES[each.system]}, {each.median_seconds:.3g} s"
+            lines.append(
+                f'<rect x="{_LABEL_WIDTH}" y="{top}" width="{width:.0f}" height="{_BAR_HEIGHT - 2}" '
+                f'fill="{_COLOURS[each.system]}"/>'
+                f'<text x="{_LABEL_WIDTH + width + 5:.0f}" y="{top + _BAR_HEIGHT - 4}" class="s">{label}</text>'
+            )
+            top += _BAR_HEIGHT
+        top += _GAP
+    width = _LABEL_WIDTH + _BAR_WIDTH + 180
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" viewBox="0 0 {width} {top}">\n'
+        "<title>Seconds of each system; shorter bars are better</title>\n"
+        "<style>text { font: 13px sans-serif; fill: #57606a } .s { font-size: 11px }</style>\n"
+        + "\n".join(lines)
+        + "\n</svg>\n"
+    )
