@@ -27,6 +27,7 @@ _COLOURS = {
     System.ICEBERG: "#2da44e",
     System.SPARK: "#8250df",
 }
+_TIMES = "\N{MULTIPLICATION SIGN}"
 _LABEL_WIDTH, _BAR_WIDTH, _BAR_HEIGHT, _GAP = 300, 520, 14, 12
 
 
@@ -79,11 +80,11 @@ def _row(scenario: Scenario, ratio: Ratio, results: Sequence[Result]) -> str:
     if ratio.target is None:
         target = ""
     else:
-        limit = f"{'at least' if ratio.what == 'speed' else 'at most'} {ratio.target:g} ×"
+        limit = f"{'at least' if ratio.what == 'speed' else 'at most'} {ratio.target:g} {_TIMES}"
         target = limit if ratio.is_reached else f"{limit}: missed"
     return (
         f"| `{scenario.name}` | {figures[0]} | {_NAMES[ratio.against]} | {figures[1]} | {ratio.what} | "
-        f"{ratio.value:.2g} × | {target} |"
+        f"{ratio.value:.2g} {_TIMES} | {target} |"
     )
 
 
@@ -107,12 +108,16 @@ def seconds_picture(results: Sequence[Result]) -> str:
     lines: list[str] = []
     top = _GAP
     for scenario in SCENARIOS:
-        measured = [each for each in results if each.scenario == scenario.name and each.system is not System.SPARK]
-        if len(measured) < 2:  # noqa: PLR2004 - a comparison needs two systems
+        measured = [
+            each for each in results if each.scenario == scenario.name and each.system is not System.SPARK
+        ]
+        if len(measured) < 2:
             continue
         longest = max(each.median_seconds for each in measured)
         middle = top + len(measured) * _BAR_HEIGHT / 2 + 4
-        lines.append(f'<text x="{_LABEL_WIDTH - 10}" y="{middle:.0f}" text-anchor="end">{escape(scenario.title)}</text>')
+        lines.append(
+            f'<text x="{_LABEL_WIDTH - 10}" y="{middle:.0f}" text-anchor="end">{escape(scenario.title)}</text>'
+        )
         for each in measured:
             width = max(2.0, _BAR_WIDTH * each.median_seconds / longest)
             label = f"{_NAMES[each.system]}, {each.median_seconds:.3g} s"

@@ -29,7 +29,7 @@ from hudi_table_services.execution.metadata_table.row_changes import (
 from hudi_table_services.execution.metadata_table.staged_keys import KeyStaging, StagedKeys
 from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.row_group_copies.encoded_row_groups import open_encoded
-from hudi_table_services.execution.row_group_copies.selection import StoredRowGroup, row_groups_to_copy
+from hudi_table_services.execution.row_group_copies.row_group_choice import StoredRowGroup, row_groups_to_copy
 from hudi_table_services.execution.running_commit import require_running
 from hudi_table_services.execution.staging import (
     BASE_ROW_COLUMN,
@@ -70,7 +70,7 @@ class WriteJob:
         statistics_columns: columns whose statistics the tasks collect; a dotted path for a member of a struct.
         key_staging: where the tasks stage the keys that they insert and delete; None if these keys are not wanted.
         secondary: where the tasks stage keys of secondary indexes.
-        small_row_group_bytes: see `row_group_copies.selection`.
+        small_row_group_bytes: see `row_group_copies.row_group_choice`.
     """
 
     storage: Storage

@@ -61,7 +61,7 @@ class WriteSettings:
         combine_fields: columns that decide which row of the batch wins for a key. If empty, the key's last row wins.
         merge_fields: columns that are compared with stored rows. If empty, the incoming row wins.
         base_files: options of the written files; `parquet` and `bloom` derive from them.
-        small_row_group_bytes: see `row_group_copies.selection`.
+        small_row_group_bytes: see `row_group_copies.row_group_choice`.
         zoned: columns of the batch, after timestamps without time zone became timestamps with time zone.
         schema_warnings: sentences about columns of the table that get another type, and about added columns.
         table_warnings: a sentence about an option that an existing table makes ineffective, and about each kind of

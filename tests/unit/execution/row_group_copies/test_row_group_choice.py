@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.execution.row_group_copies.selection import StoredRowGroup, row_groups_to_copy
+from hudi_table_services.execution.row_group_copies.row_group_choice import StoredRowGroup, row_groups_to_copy
 
 BYTES_OF_A_ROW = 100
 SMALL_BYTES = 2 << 20
