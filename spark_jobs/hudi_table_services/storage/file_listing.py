@@ -69,7 +69,9 @@ def _list_each(storage: Storage, folders: Sequence[str]) -> Iterator[tuple[str, 
         listings = map_in_parallel(storage.list_folder, folders[begin:end], threads=threads)
         seconds = time.perf_counter() - started
         entries = sum(1 + len(listing.files) + len(listing.folders) for listing in listings)
-        threads = 1 if seconds < _QUICK_SECONDS_PER_ENTRY * entries else SLOW_THREADS
+        # With many threads, a slow storage seems to respond quickly. So their number is not reduced again.
+        if threads < SLOW_THREADS:
+            threads = 1 if seconds < _QUICK_SECONDS_PER_ENTRY * entries else SLOW_THREADS
         yield from zip(folders[begin:end], listings, strict=True)
 
 

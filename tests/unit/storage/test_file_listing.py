@@ -1,9 +1,12 @@
 """Listings of many folders use threads only if the storage makes them wait."""
 
+import itertools
 import threading
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -46,19 +49,35 @@ def test_threads_list_a_table_only_if_the_storage_makes_them_wait(
     table: str, monkeypatch: pytest.MonkeyPatch, quick: float, threads: int
 ) -> None:
     monkeypatch.setattr(file_listing, "_QUICK_SECONDS_PER_ENTRY", quick)
-    wanted: list[int] = []
-    monkeypatch.setattr(
-        file_listing,
-        "map_in_parallel",
-        lambda read, items, threads: (wanted.append(threads), map_in_parallel(read, items, threads=threads))[
-            1
-        ],
-    )
+    wanted = watched_threads(monkeypatch)
     found = list_partitions(WatchedStorage(table))
     assert list(found) == PARTITIONS
     assert {len(files) for files in found.values()} == {1 + len(FILES)}
     # Four calls: the base path, the first 64 partitions, the next 64, and all others.
     assert wanted == [READ_THREADS, READ_THREADS, threads, threads]
+
+
+def test_listings_keep_many_threads_although_the_batch_is_then_quick(
+    table: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = watched_threads(monkeypatch)
+    # The batch of the base path is slow, and so is the first batch of partitions; all others take no time.
+    clock = itertools.chain([0.0, 9.0, 9.0, 99.0], itertools.repeat(99.0))
+    monkeypatch.setattr(file_listing, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
+    list_partitions(WatchedStorage(table))
+    assert wanted == [READ_THREADS, READ_THREADS, SLOW_THREADS, SLOW_THREADS]
+
+
+def watched_threads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which each call of `map_in_parallel` adds its number of threads."""
+    wanted: list[int] = []
+
+    def watched(read: Any, items: Any, threads: int) -> list[Any]:
+        wanted.append(threads)
+        return map_in_parallel(read, items, threads=threads)
+
+    monkeypatch.setattr(file_listing, "map_in_parallel", watched)
+    return wanted
 
 
 def test_each_folder_is_listed_once(table: str) -> None:
