@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 from bench.results import Ratio, Result, ratios, read_results
@@ -42,7 +43,8 @@ def write_page(document: Path, page: Path) -> list[Path]:
         The written files.
 
     Raises:
-        PageError: the run had fewer rows than scale 1, some rows were wrong, or the page lacks the two markers.
+        PageError: the run had fewer rows than scale 1, some rows were wrong, a system is missing in a scenario, or the
+            page lacks the two markers.
     """
     facts = json.loads(document.read_text(encoding="utf-8"))
     results = read_results(document)
@@ -50,6 +52,10 @@ def write_page(document: Path, page: Path) -> list[Path]:
         raise PageError(f"The run had scale {facts['scale']:g}. Small scales mostly measure fixed costs.")
     if wrong := sorted({each.scenario for each in results if not each.correct}):
         raise PageError(f"Tables had wrong rows: {', '.join(wrong)}.")
+    if missing := _missing_systems(results):
+        raise PageError(
+            f"Measure these systems, too (--merge keeps the other results): {', '.join(missing)}."
+        )
     text = page.read_text(encoding="utf-8")
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
@@ -62,8 +68,20 @@ def write_page(document: Path, page: Path) -> list[Path]:
     return [page, picture]
 
 
-def _section(facts: dict[str, str], results: Sequence[Result]) -> Iterator[str]:
-    yield f"Measured on {facts['measured_at'][:10]}, with two cores of Spark, on an idle machine.\n"
+def _missing_systems(results: Sequence[Result]) -> list[str]:
+    """Return the systems without results in those scenarios that have results of another system."""
+    measured = {(each.scenario, each.system) for each in results}
+    begun = {scenario for scenario, _ in measured}
+    wanted = [(each.name, system) for each in SCENARIOS if each.name in begun for system in each.systems]
+    return [f"{system.value} in {name}" for name, system in wanted if (name, system) not in measured]
+
+
+def _section(facts: dict[str, Any], results: Sequence[Result]) -> Iterator[str]:
+    settings, machine = facts["settings"], facts["machine"]
+    yield (
+        f"Measured on {facts['measured_at'][:10]} with the master {settings['master']} on a machine with "
+        f"{machine['cores']} cores. {settings['repeat']} measurement of each system.\n"
+    )
     yield f"![Seconds of each system in each scenario](images/{PICTURE})\n"
     yield "| scenario | this engine | compared with | other system | figure | ratio | target |"
     yield "|---|--:|---|--:|---|--:|---|"
@@ -84,7 +102,7 @@ def _row(scenario: Scenario, ratio: Ratio, results: Sequence[Result]) -> str:
         target = limit if ratio.is_reached else f"{limit}: missed"
     return (
         f"| `{scenario.name}` | {figures[0]} | {_NAMES[ratio.against]} | {figures[1]} | {ratio.what} | "
-        f"{ratio.value:.2g} {_TIMES} | {target} |"
+        f"{ratio.value:.2f} {_TIMES} | {target} |"
     )
 
 
@@ -95,12 +113,16 @@ def _result(results: Sequence[Result], scenario: str, system: System) -> Result:
 def _figure(result: Result, what: str) -> str:
     match what:
         case "speed":
-            return f"{result.median_seconds:.3g} s"
+            return f"{_rounded(result.median_seconds)} s"
         case "memory":
             return f"{result.largest_peak_bytes / (1 << 20):,.0f} MiB"
         case "storage":
             return f"{result.storage_bytes / (1 << 20):,.0f} MiB"
     return f"{result.rows_read:,.0f} rows"
+
+
+def _rounded(seconds: float) -> str:
+    return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
 
 
 def seconds_picture(results: Sequence[Result]) -> str:
@@ -120,7 +142,7 @@ def seconds_picture(results: Sequence[Result]) -> str:
         )
         for each in measured:
             width = max(2.0, _BAR_WIDTH * each.median_seconds / longest)
-            label = f"{_NAMES[each.system]}, {each.median_seconds:.3g} s"
+            label = f"{_NAMES[each.system]}, {_rounded(each.median_seconds)} s"
             lines.append(
                 f'<rect x="{_LABEL_WIDTH}" y="{top}" width="{width:.0f}" height="{_BAR_HEIGHT - 2}" '
                 f'fill="{_COLOURS[each.system]}"/>'

@@ -58,7 +58,8 @@ class Measurement:
 
     Attributes:
         kind, groups, store: the table.
-        seconds, cpu_s, requests: figures of the largest section. Only the operation `commit` has several sections.
+        seconds, cpu_s, requests: figures of the largest section. Only the operations `commit` and `services
+            of commits` have several sections.
         median_seconds, median_requests: medians of all sections.
         peak_mib: largest resident set of the process, with the interpreter and its modules.
     """

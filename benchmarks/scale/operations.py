@@ -210,14 +210,14 @@ def commit(target: Target, meter: Meter) -> Found:
     """Make commits and measure the critical section of each: the time under the table lock, with lock and release.
 
     An attempt takes the lock to request its instant, to complete it, and again if services of the metadata table are
-    due. The section that completes the instant is measured here, the section of the services by `run_services`.
+    due. The section that completes the instant is measured here, the section of the services by `services_of_commits`.
     Another commit completes between the plan and the completion of the first measured commit, so the changes of that
     commit are checked, too. The files of the commits are not written.
     """
     return _commit(target, meter, services=False)
 
 
-def run_services(target: Target, meter: Meter) -> Found:
+def services_of_commits(target: Target, meter: Meter) -> Found:
     """Make commits and measure the critical sections in which the services of the metadata table run."""
     return _commit(target, meter, services=True)
 
@@ -301,6 +301,6 @@ OPERATIONS: dict[str, Callable[[Target, Meter], Found]] = {
     "commit sensor": poll_commit_count_again,
     "archive": archive_commits,
     "commit": commit,
-    "services of commits": run_services,
+    "services of commits": services_of_commits,
 }
 """Functions by name. The last three operations change the table, so they run after all others."""

@@ -88,7 +88,9 @@ def _run_services(
         )
         maintenance.run_due_services(table, lock, settings)
     elif isinstance(lock, MeasuredLock):
-        lock.after_release(partial(maintenance.run_due_services, table, lock, settings, takes_lock=True))
+        lock.after_release(
+            partial(maintenance.run_due_services, table, lock.short_wait, settings, takes_lock=True)
+        )
     else:
         maintenance.run_due_services(table, lock, settings)
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 
 from hudi_table_services.commits.stopwatch import Stopwatch
@@ -18,9 +19,16 @@ class MeasuredLock:
     """A `TableLock` that measures how long acquiring the lock takes, even if acquiring it fails.
 
     Code under the lock can postpone work until the lock is released (`after_release`).
+
+    Args:
+        short_wait: the same lock, which gives up earlier; None for a lock that waits as long as `lock`.
+
+    Attributes:
+        short_wait: the lock for postponed work that this job can also leave to the next job.
     """
 
-    def __init__(self, lock: TableLock, watch: Stopwatch) -> None:
+    def __init__(self, lock: TableLock, watch: Stopwatch, short_wait: TableLock | None = None) -> None:
+        self.short_wait = self if short_wait is None else MeasuredLock(short_wait, watch)
         self._lock = lock
         self._watch = watch
         self._postponed: list[Callable[[], None]] = []
@@ -59,5 +67,13 @@ class MeasuredLock:
 def measured_lock(
     storage: Storage, options: LockOptions, clock: Clock, watch: Stopwatch, request_id: str
 ) -> MeasuredLock:
-    """Return the lock that the options choose; its waiting time is added to the stopwatch."""
-    return MeasuredLock(table_lock(storage, options, clock, request_id), watch)
+    """Return the lock that the options choose; its waiting time is added to the stopwatch.
+
+    Its `short_wait` waits for one round of attempts, without the retries of Hudi's lock manager.
+    """
+    one_round = replace(options, client_retries=0)
+    return MeasuredLock(
+        table_lock(storage, options, clock, request_id),
+        watch,
+        table_lock(storage, one_round, clock, request_id),
+    )

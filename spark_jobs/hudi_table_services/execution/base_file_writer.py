@@ -114,10 +114,14 @@ class BaseFileWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error_type is None:
-            self.close()
-        else:
+        if error_type is not None:
             self._abandon()
+            return
+        try:
+            self.close()
+        except BaseException:
+            self._abandon()
+            raise
 
     def write(self, rows: pa.Table) -> None:
         """Append rows. Their columns are the user's columns, commit time, sequence number and record key.
@@ -133,13 +137,13 @@ class BaseFileWriter:
             self._write_row_group()
 
     def copy(self, file: pq.ParquetFile, source: EncodedRowGroups, numbers: Sequence[int]) -> frozenset[int]:
-        """Copy row groups of another version of this file, unless they have another schema or codec.
+        """Copy row groups of another version of this file, if `JoinedFile.can_copy` allows it.
 
         Call this method before `write`.
 
         Args:
             file: the other version.
-            source: the same file.
+            source: the same file, opened to read its bytes.
             numbers: numbers of the row groups.
 
         Returns:
@@ -183,10 +187,8 @@ class BaseFileWriter:
     def _close_joined(self, writer: pq.ParquetWriter, joined: JoinedFile) -> None:
         joined.begin_footer()
         writer.close()
-        footer = joined.finish()
+        footer = joined.finish(self.row_count)
         self.data_size_bytes = joined.data_bytes
-        if footer.num_rows != self.row_count:
-            raise AssertionError(f"{self._spec.path} has {footer.num_rows} instead of {self.row_count} rows.")
         if self._collector is not None:
             self._collector.footers[:] = [footer]
 

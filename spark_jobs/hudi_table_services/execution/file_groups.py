@@ -1,16 +1,17 @@
 """Write file groups. One Spark task per file group merges its changes, appends its inserts and returns a write stat."""
 
+import logging
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hudi_table_services.errors import ObjectExistsError, UnsupportedTableError
+from hudi_table_services.errors import MalformedMetadataError, ObjectExistsError, UnsupportedTableError
 from hudi_table_services.execution.base_file_reader import open_base_file, rows_of, rows_of_row_group
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
@@ -53,6 +54,7 @@ from hudi_table_services.model.write_stat import NEW_FILE_GROUP, WriteStat
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
 
+_LOG = logging.getLogger(__name__)
 _ARROW_WRITER = "parquet-cpp-arrow"
 """Beginning of the name of the writer in footers that pyarrow writes. Footers of other writers have other schemas."""
 
@@ -247,7 +249,12 @@ def _copy_row_groups(
     numbers = row_groups_to_copy(stored, task.insert_count, job.small_row_group_bytes)
     if not numbers:
         return frozenset()
-    with open_encoded(job.storage, path) as source:
+    with ExitStack() as stack:
+        try:
+            source = stack.enter_context(open_encoded(job.storage, path))
+        except MalformedMetadataError as error:
+            _LOG.info("All rows of %s are decoded: its row groups cannot be copied (%s)", path, error.message)
+            return frozenset()
         return writer.copy(current, source, numbers)
 
 

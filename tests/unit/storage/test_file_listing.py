@@ -49,6 +49,7 @@ def test_threads_list_a_table_only_if_the_storage_makes_them_wait(
     table: str, monkeypatch: pytest.MonkeyPatch, quick: float, threads: int
 ) -> None:
     monkeypatch.setattr(file_listing, "_QUICK_SECONDS_PER_ENTRY", quick)
+    monkeypatch.setattr(file_listing, "_QUICK_SECONDS_IN_ONE_THREAD", quick)
     wanted = watched_threads(monkeypatch)
     found = list_partitions(WatchedStorage(table))
     assert list(found) == PARTITIONS

@@ -43,12 +43,12 @@ class EncodedRowGroups:
     data_end: int
 
     def is_readable(self, number: int) -> bool:
-        """Whether the pages of a row group are together in this file, are not encrypted, and fit into memory."""
-        columns = self.footer.row_groups[number].columns
-        if not all(column.is_plain for column in columns):
+        """Whether a row group can be copied as bytes: its pages can move, and are together in this file."""
+        group = self.footer.row_groups[number]
+        if not group.can_move:
             return False
-        start, end = _span(columns)
-        size = sum(column.place.length for column in columns)
+        start, end = _span(group.columns)
+        size = sum(column.place.length for column in group.columns)
         return (
             len(MAGIC) <= start and end <= self.data_end and 0 <= end - start - size <= _MOST_GAP_SHARE * size
         )
@@ -58,7 +58,7 @@ class EncodedRowGroups:
         return all(column.codec == codec for column in self.footer.row_groups[number].columns)
 
     def read(self, number: int) -> tuple[RowGroup, list[EncodedColumn]]:
-        """Read a row group for which `is_readable` is True, in one request.
+        """Read a row group for which `is_readable` is True.
 
         Raises:
             CorruptTableError: the file is shorter than its footer states.
@@ -87,23 +87,15 @@ def open_encoded(storage: Storage, path: str) -> Iterator[EncodedRowGroups]:
     """Open a Parquet file and read its footer.
 
     Raises:
-        CorruptTableError: the file has no readable footer; the message names the file.
+        MalformedMetadataError: this module cannot read the footer. pyarrow may nevertheless read the file.
         StorageError: the file cannot be read.
     """
     with storage.open_reader(path) as file:
         size = file.seek(0, 2)
-        try:
-            file.seek(max(0, size - TAIL_BYTES))
-            length = footer_length(file.read(TAIL_BYTES))
-            data_end = size - TAIL_BYTES - length
-            if data_end < len(MAGIC):
-                raise MalformedMetadataError(f"Parquet footer: the length {length} exceeds the file.")
-            file.seek(data_end)
-            footer = ParquetFooter.decode(file.read(length))
-        except MalformedMetadataError as error:
-            raise CorruptTableError(
-                f"{path} is not a complete Parquet file: {error.message}",
-                path=path,
-                hint="Restore the file from a backup, or roll back the write that created it.",
-            ) from error
-        yield EncodedRowGroups(path, file, footer, data_end)
+        file.seek(max(0, size - TAIL_BYTES))
+        length = footer_length(file.read(TAIL_BYTES))
+        data_end = size - TAIL_BYTES - length
+        if data_end < len(MAGIC):
+            raise MalformedMetadataError(f"Parquet footer: the length {length} exceeds the file.")
+        file.seek(data_end)
+        yield EncodedRowGroups(path, file, ParquetFooter.decode(file.read(length)), data_end)

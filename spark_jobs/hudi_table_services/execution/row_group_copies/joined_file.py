@@ -57,8 +57,8 @@ class JoinedFile(io.RawIOBase):
         """Whether a row group has the columns and the compression codec of this file, and can be read as bytes."""
         return (
             source.footer.schema == self._schema
-            and source.has_codec(number, self._codec)
             and source.is_readable(number)
+            and source.has_codec(number, self._codec)
         )
 
     def copy(self, source: EncodedRowGroups, number: int) -> None:
@@ -74,6 +74,10 @@ class JoinedFile(io.RawIOBase):
             pages, chunk = column.pages, column.chunk
             if chunk.path == constant_path:
                 pages, chunk = self._constant_chunk(group.row_count)
+                if chunk.value_count != group.row_count:
+                    raise AssertionError(
+                        f"A column has {chunk.value_count} instead of {group.row_count} values."
+                    )
             copied.append(chunk.at(self._copied_end))
             self._file.write(pages)
             self._copied_end += len(pages)
@@ -113,8 +117,12 @@ class JoinedFile(io.RawIOBase):
         self.data_bytes = self._copied_end + self._received - len(MAGIC)
         self._end = bytearray()
 
-    def finish(self) -> pq.FileMetaData:
-        """Write the footer of all row groups, after pyarrow's writer has been closed. Return the footer."""
+    def finish(self, row_count: int) -> pq.FileMetaData:
+        """Write the footer of all row groups, after pyarrow's writer has been closed. Return the footer.
+
+        Args:
+            row_count: number of rows that the file must have.
+        """
         end = bytes(self._end or b"")
         length = footer_length(end[-TAIL_BYTES:])
         written = ParquetFooter.decode(end[:length])
@@ -122,7 +130,10 @@ class JoinedFile(io.RawIOBase):
             raise AssertionError("The row groups of a file cannot be joined: their footers do not fit.")
         shift = self._copied_end - len(MAGIC)
         moved = [group.moved(shift) for group in written.row_groups]
-        joined = written.with_row_groups([*self._row_groups, *moved]).end_of_file()
+        footer = written.with_row_groups([*self._row_groups, *moved])
+        if footer.row_count != row_count:
+            raise AssertionError(f"The file has {footer.row_count} instead of {row_count} rows.")
+        joined = footer.end_of_file()
         self._file.write(joined)
         return pq.read_metadata(pa.BufferReader(MAGIC + joined))
 

@@ -25,11 +25,17 @@ TAIL_BYTES = _LENGTH.size + len(MAGIC)
 
 _SCHEMA, _NUM_ROWS, _ROW_GROUPS = 2, 3, 4
 _COLUMNS, _TOTAL_BYTES, _GROUP_ROWS, _GROUP_OFFSET, _COMPRESSED_BYTES, _ORDINAL = 1, 2, 3, 5, 6, 7
-_FILE_PATH, _CHUNK_OFFSET, _META_DATA, _CRYPTO, _ENCRYPTED = 1, 2, 3, 8, 9
+_CHUNK_OFFSET, _META_DATA = 2, 3
 _PAGE_INDEX = (4, 5, 6, 7)
-_PATH, _CODEC, _UNCOMPRESSED, _COMPRESSED = 3, 4, 6, 7
-_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE, _BLOOM_OFFSET = 9, 10, 11, 14
+_PATH, _CODEC, _VALUES, _UNCOMPRESSED, _COMPRESSED = 3, 4, 5, 6, 7
+_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE = 9, 10, 11
 _PAGE_OFFSETS = (_DATA_PAGE, _INDEX_PAGE, _DICTIONARY_PAGE)
+
+# Other fields could be positions in the file, which must change when pages move. Fields 1, 8 and 9 of a `ColumnChunk`
+# belong to pages in other files and to encryption, and fields 14 and 15 of a `ColumnMetaData` to bloom filters.
+_GROUP_FIELDS = frozenset(range(1, 8))
+_CHUNK_FIELDS = frozenset(range(2, 8))
+_META_DATA_FIELDS = frozenset({*range(1, 14), 16, 17})
 
 
 def footer_length(tail: bytes) -> int:
@@ -80,14 +86,16 @@ class ColumnChunk:
         return int(self._meta_data[_CODEC].value)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether the chunk is in the file itself, is not encrypted, and has no bloom filter of the Parquet format."""
-        if (
-            not self.fields.keys().isdisjoint((_FILE_PATH, _CRYPTO, _ENCRYPTED))
-            or _META_DATA not in self.fields
-        ):
+    def value_count(self) -> int:
+        """Number of values, including nulls."""
+        return int(self._meta_data[_VALUES].value)
+
+    @property
+    def can_move(self) -> bool:
+        """Whether this module knows all fields. Pages with encryption or with a bloom filter cannot move."""
+        if _META_DATA not in self.fields or not self.fields.keys() <= _CHUNK_FIELDS:
             return False
-        return _BLOOM_OFFSET not in self._meta_data
+        return self._meta_data.keys() <= _META_DATA_FIELDS
 
     @property
     def place(self) -> ChunkPlace:
@@ -132,6 +140,11 @@ class RowGroup:
     def columns(self) -> tuple[ColumnChunk, ...]:
         return tuple(map(ColumnChunk, self.fields[_COLUMNS].value.values))
 
+    @property
+    def can_move(self) -> bool:
+        """Whether this module knows all fields of the row group and of its columns."""
+        return self.fields.keys() <= _GROUP_FIELDS and all(each.can_move for each in self.columns)
+
     def with_columns(self, columns: Sequence[ColumnChunk]) -> "RowGroup":
         """Return the description with other chunks for the same rows, and with the offset and sizes of these chunks."""
         places = [each.place for each in columns]
@@ -153,10 +166,10 @@ class RowGroup:
         """Return the description of the same row group after all its bytes moved."""
         return self.with_columns([each.at(each.place.start + shift) for each in self.columns])
 
-    def _numbered(self, ordinal: int) -> Struct:
-        if _ORDINAL not in self.fields:
-            return self.fields
-        return {**self.fields, _ORDINAL: Field(self.fields[_ORDINAL].type_code, ordinal)}
+    @property
+    def without_ordinal(self) -> Struct:
+        """The structure without the number of the row group in its file."""
+        return {key: each for key, each in self.fields.items() if key != _ORDINAL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,14 +205,18 @@ class ParquetFooter:
         return tuple(map(RowGroup, self.fields[_ROW_GROUPS].value.values))
 
     def with_row_groups(self, row_groups: Sequence[RowGroup]) -> "ParquetFooter":
-        """Return a footer with other row groups, and with their number of rows."""
-        numbered = [each._numbered(ordinal) for ordinal, each in enumerate(row_groups)]
+        """Return a footer with other row groups, and with their number of rows.
+
+        The row groups have no ordinals: only encryption needs ordinals, and readers in Rust refuse a file in which only
+        some row groups have one.
+        """
+        without_ordinals = [each.without_ordinal for each in row_groups]
         groups = self.fields[_ROW_GROUPS]
         return ParquetFooter(
             {
                 **self.fields,
                 _NUM_ROWS: Field(I64, sum(each.row_count for each in row_groups)),
-                _ROW_GROUPS: Field(groups.type_code, List(groups.value.type_code, numbered)),
+                _ROW_GROUPS: Field(groups.type_code, List(groups.value.type_code, without_ordinals)),
             }
         )
 

@@ -38,9 +38,9 @@ CODEC_LEVEL = option(
 SMALL_ROW_GROUP = option(
     "hoodie.airflow.parquet.small.row.group.bytes",
     2 << 20,
-    "ours: a write copies each row group in which it changes no row, without decoding it; but a row group with fewer "
-    "bytes than this before compression is joined with at least as many other rows that the write encodes. 0: no row "
-    "group is copied",
+    "ours: a write copies each row group in which it changes no row, without decoding it. A row group with fewer bytes "
+    "than this before compression is decoded, and joined with other rows, if the write encodes at least as many other "
+    "rows. 0: no row group is copied",
     WholeNumber(least=0, is_size=True),
 )
 BLOOM_FPP = option(

@@ -1,8 +1,9 @@
 """A base file with copied row groups has the rows, the statistics and the footer of a file without copies."""
 
+import gc
 import io
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from hudi_table_services.errors import CorruptTableError
+from hudi_table_services.errors import MalformedMetadataError
 from hudi_table_services.execution.base_file_reader import open_base_file, rows_of_row_group
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
@@ -25,6 +26,8 @@ from hudi_table_services.execution.parquet_format import ParquetFormat
 from hudi_table_services.execution.row_group_copies.encoded_row_groups import open_encoded
 from hudi_table_services.hudi_format.footer import decode_key_footer
 from hudi_table_services.hudi_format.markers import MarkerKind
+from hudi_table_services.hudi_format.parquet.footers import TAIL_BYTES, ParquetFooter, footer_length
+from hudi_table_services.hudi_format.parquet.thrift_compact import BINARY, I16, I64, Field, Struct
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.metadata_table import FileStatistics
 from hudi_table_services.storage.stores.memory import MemoryStorage
@@ -205,15 +208,99 @@ def test_another_schema_is_not_copied() -> None:
     assert table.read(SECOND).read(["added"])["added"].null_count == GROUPS * GROUP_ROWS
 
 
-def test_a_truncated_file_is_an_error_and_leaves_no_file() -> None:
+def with_footer(data: bytes, footer: ParquetFooter) -> bytes:
+    """Return the file with another footer."""
+    length = footer_length(data[-TAIL_BYTES:])
+    return data[: -TAIL_BYTES - length] + footer.end_of_file()
+
+
+def footer_of(data: bytes) -> ParquetFooter:
+    length = footer_length(data[-TAIL_BYTES:])
+    return ParquetFooter.decode(data[-TAIL_BYTES - length : -TAIL_BYTES])
+
+
+def change_row_groups(table: Table, change: Callable[[int, Struct], None]) -> None:
+    """Change the description of each row group of the first version, without a change of its pages."""
+    data = table.storage.read(table.path)
+    footer = footer_of(data)
+    for number, group in enumerate(footer.fields[4].value.values):
+        change(number, group)
+    table.storage.write(table.path, with_footer(data, footer))
+
+
+def test_ordinals_of_an_older_pyarrow_are_left_out() -> None:
+    """Readers in Rust refuse a file in which some row groups have an ordinal and others have none."""
+    table = Table.new()
+    change_row_groups(table, lambda number, group: group.update({7: Field(I16, number)}))
+    _, copied = table.write_with_copies((0, 1), [group_rows(GROUPS)])
+    assert copied == {0, 1}
+    data = table.storage.read(spec_of(SECOND, table.data_schema).path)
+    assert all(7 not in group.fields for group in footer_of(data).row_groups)
+
+
+UNKNOWN: dict[str, Callable[[int, Struct], None]] = {
+    "of the row group": lambda _, group: group.update({8: Field(I64, 4)}),
+    "of a chunk": lambda _, group: group[1].value.values[3].update({10: Field(I64, 4)}),
+    "of the metadata of a chunk": lambda _, group: (
+        group[1].value.values[3][3].value.update({18: Field(I64, 4)})
+    ),
+    "bloom filter": lambda _, group: group[1].value.values[3][3].value.update({14: Field(I64, 4)}),
+    "another file": lambda _, group: group[1].value.values[3].update({1: Field(BINARY, b"other.parquet")}),
+}
+
+
+@pytest.mark.parametrize("change", UNKNOWN.values(), ids=UNKNOWN)
+def test_a_row_group_with_a_field_that_could_be_a_position_is_not_copied(
+    change: Callable[[int, Struct], None],
+) -> None:
+    table = Table.new()
+    change_row_groups(table, lambda number, group: change(number, group) if number == 1 else None)
+    with open_base_file(table.storage, table.path) as _, open_encoded(table.storage, table.path) as source:
+        assert [source.is_readable(number) for number in range(3)] == [True, False, True]
+
+
+def test_a_footer_with_bytes_after_its_structure_cannot_be_copied() -> None:
+    table = Table.new()
+    data = table.storage.read(table.path)
+    length = footer_length(data[-TAIL_BYTES:])
+    signed = data[:-TAIL_BYTES] + bytes(28) + (length + 28).to_bytes(4, "little") + b"PAR1"
+    table.storage.write(table.path, signed)
+    assert table.read(FIRST).read().num_rows == GROUPS * GROUP_ROWS
+    with (
+        pytest.raises(MalformedMetadataError, match="28 bytes follow"),
+        open_encoded(table.storage, table.path),
+    ):
+        pass
+
+
+def test_a_truncated_file_is_an_error() -> None:
     table = Table.new()
     data = table.storage.read(table.path)
     table.storage.write(table.path, data[: len(data) // 2])
     with (
-        pytest.raises(CorruptTableError, match=r"is not a complete Parquet file"),
+        pytest.raises(MalformedMetadataError, match="does not end with PAR1"),
         open_encoded(table.storage, table.path),
     ):
         pass
+
+
+def test_a_file_with_a_wrong_number_of_rows_is_deleted() -> None:
+    table = Table.new()
+    spec = spec_of(SECOND, table.data_schema)
+
+    def write() -> None:
+        with (
+            open_base_file(table.storage, table.path) as current,
+            open_encoded(table.storage, table.path) as source,
+            BaseFileWriter(table.storage, spec, table.parquet(), BloomSettings()) as writer,
+        ):
+            writer.copy(current, source, [0])
+            writer.row_count += 1
+
+    with pytest.raises(AssertionError, match="60 instead of 61 rows"):
+        write()
+    gc.collect()
+    assert not table.storage.exists(spec.path)
 
 
 def test_a_failed_copy_leaves_no_file() -> None:

@@ -39,17 +39,20 @@ class RecordingStorage:
     """Records when the lock is taken and released, when the write completes, and when a compaction completes.
 
     Attributes:
+        attempts: number of attempts to take the lock.
         after_release: is called each time after the lock has been released.
     """
 
     inner: Storage
     events: list[str] = field(default_factory=list)
+    attempts: int = 0
     after_release: Callable[[], object] = lambda: None
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.inner, name)
 
     def create(self, path: str, data: bytes) -> None:
+        self.attempts += path == LOCK
         self.inner.create(path, data)
         if path == LOCK:
             self.events.append("take")
@@ -108,6 +111,7 @@ def test_a_commit_whose_services_do_not_get_the_lock_succeeds_and_the_next_commi
 
     def take_the_lock() -> None:
         if storage.events[-2:] == ["commit", "release"]:
+            storage.attempts = 0
             storage.inner.create(LOCK, b'{"lockThreadName":"main"}')
 
     storage.after_release = take_the_lock
@@ -116,6 +120,9 @@ def test_a_commit_whose_services_do_not_get_the_lock_succeeds_and_the_next_commi
     assert "the next change of the table repeats them" in warning
     assert "was held by another writer" in warning
     assert compactions(storage.inner) == 0
+    assert (
+        1 < storage.attempts <= 1 + LockOptions().retries
+    )  # one round, without the retries of the lock manager
     storage.inner.delete(LOCK)
     Write((A,), "w4", 4, metadata=COMPACTS)(storage.inner, ticking(2))
     assert compactions(storage.inner) == 1
