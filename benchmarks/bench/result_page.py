@@ -130,9 +130,8 @@ def seconds_picture(results: Sequence[Result]) -> str:
     lines: list[str] = []
     top = _GAP
     for scenario in SCENARIOS:
-        measured = [
-            each for each in results if each.scenario == scenario.name and each.system is not System.SPARK
-        ]
+        found = {each.system: each for each in results if each.scenario == scenario.name}
+        measured = [found[system] for system in System if system in found and system is not System.SPARK]
         if len(measured) < 2:
             continue
         longest = max(each.median_seconds for each in measured)
