@@ -31,6 +31,9 @@ from hudi_table_services.storage.stores.storage import Storage
 COMMIT_TIME, SEQUENCE_NUMBER, RECORD_KEY, PARTITION_PATH, FILE_NAME = META_COLUMNS
 _META_VALUE_LENGTH = 40
 """Approximate mean length of a value in the meta columns. File names are longer, and the other values are shorter."""
+_KEYS_AT_ONCE = 1 << 17
+"""Number of keys of copied row groups that are added to the bloom filter together, because many keys need less time
+each than few."""
 _CONSTANT = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -153,16 +156,21 @@ class BaseFileWriter:
         constant = (FILE_NAME, constant_text(self._spec.base_file.file_name, 1))
         self._joined = JoinedFile(self._open_sink(), self._parquet, empty.schema, constant)
         copied = frozenset(number for number in numbers if self._joined.can_copy(source, number))
+        keys: list[pa.Array] = []
         for number in sorted(copied):
             columns = [RECORD_KEY]
             if self._collector is not None:
                 columns += self._collector.columns_to_read(file.metadata, number)
             rows = file.read_row_group(number, columns, use_threads=False)
-            self._index_keys(rows[RECORD_KEY])
+            keys += rows[RECORD_KEY].chunks
+            if sum(map(len, keys)) >= _KEYS_AT_ONCE:
+                self._index_keys(pa.chunked_array(keys))
+                keys.clear()
             if self._collector is not None:
                 self._collector.add(rows)
             self._joined.copy(source, number)
             self.row_count += rows.num_rows
+        self._index_keys(pa.chunked_array(keys, pa.string()))
         return copied
 
     def close(self) -> None:
