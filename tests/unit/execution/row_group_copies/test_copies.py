@@ -255,7 +255,7 @@ def test_a_row_group_with_a_field_that_could_be_a_position_is_not_copied(
 ) -> None:
     table = Table.new()
     change_row_groups(table, lambda number, group: change(number, group) if number == 1 else None)
-    with open_base_file(table.storage, table.path) as _, open_encoded(table.storage, table.path) as source:
+    with open_encoded(table.storage, table.path) as source:
         assert [source.is_readable(number) for number in range(3)] == [True, False, True]
 
 

@@ -10,12 +10,12 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudi_table_services.execution import file_groups
 from hudi_table_services.execution.base_file_writer import (
     COMMIT_TIME,
     FILE_NAME,
     RECORD_KEY,
     SEQUENCE_NUMBER,
+    BaseFileSpec,
     BaseFileWriter,
     BloomSettings,
 )
@@ -36,6 +36,7 @@ from hudi_table_services.execution.staging import (
 )
 from hudi_table_services.execution.writing.merging import Change
 from hudi_table_services.hudi_format.footer import decode_key_footer
+from hudi_table_services.hudi_format.markers import MarkerKind
 from hudi_table_services.model.data_file import BaseFile
 from hudi_table_services.model.file_group import FileGroupId, FileSlice
 from hudi_table_services.storage.locks.heartbeat import Heartbeat
@@ -97,13 +98,13 @@ def first_version(storage: MemoryStorage) -> FileSlice:
     """A file with several row groups of ten rows, one for each `write` of the writer."""
     job = job_at(storage, FIRST)
     base_file = BaseFile(file_id="f-0", write_token="0-0-0", instant_time=FIRST)
-    spec = file_groups.BaseFileSpec(
+    spec = BaseFileSpec(
         base_file=base_file,
         partition_path="p",
         expected_rows=GROUPS * GROUP_ROWS,
         data_schema=DATA,
         avro_schema_json="{}",
-        marker_kind=file_groups.MarkerKind.CREATE,
+        marker_kind=MarkerKind.CREATE,
     )
     with BaseFileWriter(storage, spec, job.parquet, job.bloom) as writer:
         for number in range(GROUPS):
