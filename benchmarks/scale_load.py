@@ -28,6 +28,7 @@ from scale.calibration import (  # noqa: E402
     costs_of,
     open_s_per_group,
 )
+from scale.core_speed import core_speed  # noqa: E402
 from scale.load_model import Costs  # noqa: E402
 from scale.measuring import Measurement  # noqa: E402
 from scale.page import markdown_table, write_section  # noqa: E402
@@ -35,6 +36,10 @@ from scale.scenarios import days, useful_cores  # noqa: E402
 
 RESULTS = ROOT / "benchmarks" / "results"
 TABLE_ROWS = (500_000, 1_000_000, 2_000_000)
+GROUPS = 8
+WIDE_ROWS, WIDE_GROUPS = 1_000_000, 64
+"""Rows and file groups of a further table, which is updated on one core. The run shows the seconds of a task."""
+
 BATCH_SHARE = 4
 """One in this many rows of the table is in the batch."""
 
@@ -56,14 +61,13 @@ def _plan_measurements(path: Path | None) -> list[Measurement]:
 
 def _measure(options: argparse.Namespace) -> list[LoadRun]:
     """Measure all loads, the small loads first."""
+    cases = [(batch, cores, GROUPS, rows) for rows in options.rows for cores in (1, 2) for batch in Batch]
     found = []
-    for rows in options.rows:
-        for cores in (1, 2):
-            for batch in Batch:
-                with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-load-") as folder:
-                    arguments = ["--measure", batch.value, "--cores", str(cores), "--rows", str(rows)]
-                    found.append(_measured([*arguments, "--work-dir", folder]))
-                print(f"measured: {batch.value}, {cores} cores, {rows:,} rows", file=sys.stderr)
+    for batch, cores, groups, rows in [*cases, (Batch.UPDATES, 1, WIDE_GROUPS, WIDE_ROWS)]:
+        with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-load-") as folder:
+            arguments = ["--measure", batch.value, "--cores", str(cores), "--groups", str(groups)]
+            found.append(_measured([*arguments, "--rows", str(rows), "--work-dir", folder]))
+        print(f"measured: {batch.value}, {cores} cores, {groups} groups, {rows:,} rows", file=sys.stderr)
     return found
 
 
@@ -80,12 +84,19 @@ def _measure_here(options: argparse.Namespace) -> None:
 
     (rows,) = options.rows
     batch, folder = Batch(options.measure), options.work_dir
-    run = measured_load(batch, options.cores, rows, rows // BATCH_SHARE, folder)
+    run = measured_load(
+        batch,
+        cores=options.cores,
+        groups=options.groups,
+        table_rows=rows,
+        batch_rows=rows // BATCH_SHARE,
+        folder=folder,
+    )
     print(json.dumps(asdict(run)))
 
 
-def _costs_table(costs: Costs) -> str:
-    rows = [(f"`{name}`", f"{value:,.6g}") for name, value in asdict(costs).items()]
+def _costs_table(costs: Costs, speed: float) -> str:
+    rows = [(f"`{name}`", f"{value:,.6g}") for name, value in {**asdict(costs), "core_speed": speed}.items()]
     return markdown_table(("cost", "value"), rows)
 
 
@@ -94,6 +105,7 @@ def _checks_table(found: Sequence[Check]) -> str:
         (
             each.run.batch,
             f"{each.run.cores}",
+            f"{each.run.groups}",
             f"{each.run.table_rows:,}",
             f"{each.measured_s:.1f}",
             f"{each.prediction.seconds:.1f}",
@@ -101,10 +113,11 @@ def _checks_table(found: Sequence[Check]) -> str:
         )
         for each in found
     ]
-    return markdown_table(("batch", "cores", "rows of the table", "measured s", "predicted s", "error"), rows)
+    head = ("batch", "cores", "file groups", "rows of the table", "measured s", "predicted s", "error")
+    return markdown_table(head, rows)
 
 
-def _days_table(costs: Costs) -> str:
+def _days_table(costs: Costs, speed: float) -> str:
     rows = [
         (
             each.scenario.title,
@@ -116,7 +129,7 @@ def _days_table(costs: Costs) -> str:
             f"{each.requests:,.0f}",
             f"{each.prediction.bottleneck.name} ({each.prediction.bottleneck.bound})",
         )
-        for each in days(costs)
+        for each in days(costs, speed)
     ]
     head = (
         "loads",
@@ -130,8 +143,8 @@ def _days_table(costs: Costs) -> str:
     return markdown_table((*head, "longest phase"), rows)
 
 
-def _useful_cores_table(costs: Costs) -> str:
-    rows = [(scenario.title, f"{cores:,}") for scenario, cores in useful_cores(costs)]
+def _useful_cores_table(costs: Costs, speed: float) -> str:
+    rows = [(scenario.title, f"{cores:,}") for scenario, cores in useful_cores(costs, speed)]
     return markdown_table(("loads", "cores"), rows)
 
 
@@ -143,18 +156,20 @@ def main() -> int:
         return 0
     measurements = _plan_measurements(options.plans)
     if options.runs:
-        runs = [LoadRun(**each) for each in json.loads(options.runs.read_text())["runs"]]
+        document = json.loads(options.runs.read_text())
+        speed, runs = document["core_speed"], [LoadRun(**each) for each in document["runs"]]
     else:
-        runs = _measure(options)
+        speed, runs = core_speed(), _measure(options)
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        options.output.write_text(json.dumps({"runs": [asdict(each) for each in runs]}, indent=1))
+        document = {"core_speed": speed, "runs": [asdict(each) for each in runs]}
+        options.output.write_text(json.dumps(document, indent=1))
     costs = costs_of(runs, open_s_per_group=open_s_per_group(measurements), requests=REQUESTS)
-    compared = checks(costs, runs)
+    compared = checks(costs, runs, core_speed=speed)
     tables = {
-        "costs": _costs_table(costs),
+        "costs": _costs_table(costs, speed),
         "checks": _checks_table(compared),
-        "loads": _days_table(costs),
-        "useful cores": _useful_cores_table(costs),
+        "loads": _days_table(costs, speed),
+        "useful cores": _useful_cores_table(costs, speed),
     }
     for name, table in tables.items():
         print(f"\n{name}\n{table}")
@@ -190,6 +205,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--measure", choices=[batch.value for batch in Batch], help=argparse.SUPPRESS)
     parser.add_argument("--cores", type=int, default=1, help=argparse.SUPPRESS)
+    parser.add_argument("--groups", type=int, default=GROUPS, help=argparse.SUPPRESS)
     return parser
 
 

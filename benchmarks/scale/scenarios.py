@@ -1,7 +1,7 @@
 """The loads of the page docs/scale.md: one terabyte a day into a table of 5,000 partitions and 20 terabytes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from scale.load_model import Cluster, Costs, Load, Prediction, cores_worth_adding, predict
 from scale.shapes import BYTES_OF_A_ROW
@@ -14,6 +14,9 @@ MOST_FOOTERS = 256
 """Greatest number of footers that a write reads for the estimate of the record size."""
 
 CORES = (10, 100, 1_000)
+SMALL_FILE_ROWS = 250_000
+"""Mean rows of a small file that a load fills up: half of the default of ``hoodie.parquet.small.file.limit``."""
+
 CLUSTER = Cluster(cores=1, request_s=0.03, bytes_per_s_of_a_core=150e6)
 """An object store that answers in 30 ms. Eight cores share a network of 10 Gbit/s."""
 
@@ -49,6 +52,8 @@ class Scenario:
             groups_changed=groups if self.update_share else 0,
             rows_of_a_group=ROWS_OF_A_GROUP,
             groups_searched=groups if self.searches else 0,
+            keys_read_of_a_group=ROWS_OF_A_GROUP,
+            small_file_rows=SMALL_FILE_ROWS,
             footers=min(MOST_FOOTERS, groups),
             writes_logs=self.writes_logs,
         )
@@ -97,19 +102,19 @@ class DayOfLoads:
         return self.prediction.requests * self.scenario.loads_a_day
 
 
-def days(costs: Costs) -> Iterator[DayOfLoads]:
-    """Predict each scenario on each number of cores."""
+def days(costs: Costs, core_speed: float) -> Iterator[DayOfLoads]:
+    """Predict each scenario on each number of cores.
+
+    Args:
+        core_speed: see `Cluster`.
+    """
     for scenario in SCENARIOS:
         for cores in CORES:
-            cluster = Cluster(
-                cores=cores,
-                request_s=CLUSTER.request_s,
-                bytes_per_s_of_a_core=CLUSTER.bytes_per_s_of_a_core,
-            )
+            cluster = replace(CLUSTER, cores=cores, core_speed=core_speed)
             yield DayOfLoads(scenario=scenario, prediction=predict(costs, cluster, scenario.load))
 
 
-def useful_cores(costs: Costs) -> Iterator[tuple[Scenario, int]]:
+def useful_cores(costs: Costs, core_speed: float) -> Iterator[tuple[Scenario, int]]:
     """Yield, for each scenario, the number of cores up to which doubling the cores is worthwhile."""
     for scenario in SCENARIOS:
-        yield scenario, cores_worth_adding(costs, CLUSTER, scenario.load)
+        yield scenario, cores_worth_adding(costs, replace(CLUSTER, core_speed=core_speed), scenario.load)
