@@ -144,7 +144,7 @@ def changed_slices(storage: Storage, snapshot: TableSnapshot, commits: WindowCom
     reading = replace(slicing, completed=dict(commits.visible_from), first_write_time=None)
     paths = commits.written_paths()
     present = list_partitions(storage, paths.keys())
-    replaced = _replaced(storage, snapshot, commits.until)
+    replaced = _replaced(storage, snapshot, commits)
     slices: list[FileSlice] = []
     missing: list[str] = []
     for partition, written in sorted(paths.items()):
@@ -171,8 +171,13 @@ def refuse_incomplete(commits: WindowCommits, missing: Collection[str]) -> None:
     )
 
 
-def _replaced(storage: Storage, snapshot: TableSnapshot, until: str) -> Mapping[str, set[str]]:
+def _replaced(
+    storage: Storage, snapshot: TableSnapshot, commits: WindowCommits
+) -> Mapping[str, set[str]]:
     """Map each partition path to the file groups that replace commits replaced until the end of the window.
+
+    Archived replace commits are those of the window. An earlier replace commit replaced only file groups to which no
+    commit of the window has written.
 
     The function compares the time from which a replace commit is visible, not its requested time. A clustering that
     completes after the window must not remove rows from the window, because no later window contains these rows.
@@ -181,10 +186,11 @@ def _replaced(storage: Storage, snapshot: TableSnapshot, until: str) -> Mapping[
     replaces = [
         i
         for i in snapshot.timeline.completed_writes
-        if i.action is Action.REPLACE_COMMIT and i.visible_from <= until
+        if i.action is Action.REPLACE_COMMIT and i.visible_from <= commits.until
     ]
+    active = map_in_parallel(store.commit_metadata, replaces)
     found: dict[str, set[str]] = {}
-    for metadata in map_in_parallel(store.commit_metadata, replaces):
+    for metadata in (*active, *(write.metadata for write in commits.writes)):
         for path, file_ids in (metadata.partition_to_replace_file_ids or {}).items():
             found.setdefault(path, set()).update(file_ids)
     return found

@@ -15,8 +15,11 @@ from hudi_table_services.errors import ExecutionFailedError, InvalidRequestError
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
+from hudi_table_services.model.reading.query import HolesPolicy
+from hudi_table_services.model.reading.stream import BatchLimits
 from hudi_table_services.reading.scan_reader import plan_read
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.tables.reading.stream_positions import BEFORE_ALL_COMMITS, next_position
 from hudi_table_services.tables.reading.table_scan import TableScan
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.jobs_here import execute, schedule
@@ -216,3 +219,36 @@ def test_a_clustering_that_completes_after_a_window_keeps_its_rows(
     clusterings_here.execute(table.storage, SystemClock())
     assert found(table, window(begin, end)) == before
     assert found(table, window(end)) == []
+
+
+@KINDS
+@pytest.mark.parametrize("service", ["clustering", "insert_overwrite"])
+def test_file_groups_that_an_archived_commit_replaced_are_not_needed_any_more(
+    tmp_path: Path, version: int, table_type: str, service: str
+) -> None:
+    """A stream that starts at the first commit reads such a window."""
+    options = {"hoodie__parquet__small__file__limit": "0"}
+    table = new_table(tmp_path / "t", version, table_type, **options)
+    for number in range(1, 4):
+        table.write([(f"a{number}", number, "p0", "old")])
+    if service == "clustering":
+        clusterings_here.schedule(table.storage, SystemClock())
+        clusterings_here.execute(table.storage, SystemClock())
+    else:
+        table.write([("a1", 4, "p0", "new")], "insert_overwrite")
+    replaced = table.newest()[0]
+    expected = found(table)
+    for number in range(5, 12):
+        table.write([(f"b{number}", number, "p1", "later")])
+    clean_all(table)
+    limits = ArchiveRequest(
+        base_path=str(table.base_path), options=SMALL_LIMITS, min_commits=2, max_commits=3
+    )
+    archive(limits, storage=table.storage)
+    active = {i.requested_time for i in table.timeline_store.load().completed_writes}
+    assert replaced.requested_time not in active
+    end = table.newest()[0].visible_from
+    later = [(f"b{number}", number, "p1", "later") for number in range(5, 12)]
+    assert found(table, window("000", end)) == sorted([*expected, *later])
+    ends = next_position(table.storage, BEFORE_ALL_COMMITS, BatchLimits(), HolesPolicy.BLOCK)
+    assert ends == end
