@@ -1,22 +1,22 @@
 """Read the rows that were written since the last read, without gaps. Each read covers a window of commits."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_hudi_provider.exceptions import HudiTaskRefusedError
-from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe
-from airflow_hudi_provider.tables.connection import TableLocation
+from airflow_hudi_provider.instant_query import DESCRIBED_INSTANTS, SeenInstant, describe, seen_instant
 from hudi_table_services.contract.request import check_instants, refuse_text_for_lists
-from hudi_table_services.contract.text import counted
 from hudi_table_services.errors import InvalidRequestError, UnsupportedTableError
-from hudi_table_services.options.keys.archival import MIN_COMMITS
+from hudi_table_services.model.reading.query import EARLIEST, QueryType
+from hudi_table_services.options.keys.reading import BEGIN, END, QUERY_TYPE
 
 if TYPE_CHECKING:
     from pyarrow import Table
 
     from airflow_hudi_provider.hooks.hudi import HudiHook
+    from hudi_table_services.model.archival import ArchivedWrite
     from hudi_table_services.model.table_config import TableConfig
     from hudi_table_services.model.table_snapshot import TableSnapshot
     from hudi_table_services.planning.reading.window import Window
@@ -35,10 +35,10 @@ class IncrementalWindow:
     requested times in earlier versions.
 
     Attributes:
-        after: start of the window, exclusive. If empty, the window starts at the beginning of the active timeline.
+        after: start of the window, exclusive. If empty, the window starts with the first commit of the table.
         until: end of the window, inclusive. Use this time as ``after`` of the next window. ``until`` equals ``after``
             if there are no new commits.
-        count: number of commits.
+        count: number of commits. If `after` is empty, archived commits do not count, although their rows are read.
         instants: descriptions of the latest commits, oldest first.
     """
 
@@ -65,17 +65,20 @@ def incremental_window(storage: "Storage", config: "TableConfig", after: str) ->
         _check_position(after)
     store = TimelineStore(storage, config, SystemClock())
     snapshot = TableSnapshot(config=config, timeline=store.load())
-    _refuse_archived(storage, snapshot, Window(after=after))
     window, _ = end_before_holes(storage, snapshot, Window(after=after), HolesPolicy.BLOCK)
-    ended = [i for i in snapshot.timeline.completed_writes if window.contains(i)]
+    archived = {write.instant: write.metadata for write in _archived(storage, snapshot, window)}
+    active = [i for i in snapshot.timeline.completed_writes if window.contains(i)]
+    ended = sorted((*archived, *active), key=lambda i: (i.visible_from, i.requested_time))
     if not ended:
         return IncrementalWindow(after=after, until=after)
-    ended.sort(key=lambda i: (i.visible_from, i.requested_time))
     return IncrementalWindow(
         after=after,
         until=ended[-1].visible_from,
         count=len(ended),
-        instants=tuple(describe(store, i) for i in ended[-DESCRIBED_INSTANTS:]),
+        instants=tuple(
+            seen_instant(i, archived[i]) if i in archived else describe(store, i)
+            for i in ended[-DESCRIBED_INSTANTS:]
+        ),
     )
 
 
@@ -115,55 +118,41 @@ def change_backlog(hook: "HudiHook", position: str) -> "SourceBacklog":
     return source_backlog(table, position)
 
 
-def _refuse_archived(storage: "Storage", snapshot: "TableSnapshot", window: "Window") -> None:
+def _archived(storage: "Storage", snapshot: "TableSnapshot", window: "Window") -> "Sequence[ArchivedWrite]":
     from hudi_table_services.tables.reading.changed_slices import archived_in
 
     try:
-        missed = archived_in(storage, snapshot, window)
+        return archived_in(storage, snapshot, window)
     except UnsupportedTableError as error:
         _LOG.warning("The archive was not searched for commits of the window: %s", error)
-        return
-    if missed:
-        latest = max(missed, key=lambda each: each.instant.visible_from).instant
-        raise InvalidRequestError(
-            f"The archive contains {counted(len(missed), 'commit')} after {window.after}; the latest is "
-            f"{latest.requested_time}. The rows that archived commits wrote cannot be distinguished from older rows.",
-            hint="Read the whole table once, and continue from its newest commit. To keep commits longer on the "
-            f"active timeline, raise {MIN_COMMITS}.",
-        )
+        return ()
 
 
 def read_incremental(
-    location: TableLocation, storage: "Storage", window: IncrementalWindow, columns: Sequence[str] | None
+    storage: "Storage",
+    window: IncrementalWindow,
+    columns: Sequence[str] | None,
+    hudi_options: Mapping[str, str],
 ) -> "Table":
     """Implement `HudiHook.read_incremental`."""
     if columns is not None:
         refuse_text_for_lists(columns=columns)
     try:
-        from hudi import HudiQueryType, HudiReadOptions, HudiTable
-    except ImportError:
+        import pyarrow as pa
+
+        from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan, slice_reader
+    except ModuleNotFoundError as error:
         raise HudiTaskRefusedError(
-            "The package hudi (hudi-rs), which reads the rows, is not installed. Run: pip install "
-            "'airflow-provider-hudi[incremental]'."
-        ) from None
-    import pyarrow as pa
-
-    table = HudiTable(location.base_path, dict(location.storage_options))
-    options = (
-        HudiReadOptions()
-        .with_query_type(HudiQueryType.Incremental)
-        .with_start_timestamp(window.after or "0")
-        .with_end_timestamp(window.until)
-    )
-    if columns is not None:
-        options = options.with_projection(list(columns))
-    try:
-        batches = [pa.record_batch(batch) for batch in table.read(options)]
-    except Exception as failure:
-        from hudi_table_services.tables.cleaned_files import lost_file_in
-
-        lost = lost_file_in(storage, str(failure)) if ".parquet" in str(failure) else None
-        if lost is not None:
-            raise lost from failure
-        raise
-    return pa.Table.from_batches(batches) if batches else pa.table({})
+            f"The package {error.name}, which reads the rows, is not installed. Run: pip install "
+            "'airflow-provider-hudi[engine]'."
+        ) from error
+    if window.is_empty:
+        return pa.table({})
+    bounds = {
+        QUERY_TYPE.key: QueryType.INCREMENTAL.value,
+        BEGIN.key: window.after if window.after.strip("0") else EARLIEST,
+        END.key: window.until,
+    }
+    scan = plan_read(storage, {**hudi_options, **bounds}, columns=columns)
+    found = list(rows_of_scan(storage, scan))
+    return pa.concat_tables(found) if found else slice_reader(storage, scan).columns.empty_table()

@@ -153,7 +153,7 @@ def find_instants(
         after=query.after,
         until=matching[-1].visible_from if matching else "",
         instants=tuple(
-            _seen(instant, older.get(instant) or _metadata(store, instant))
+            seen_instant(instant, older.get(instant) or _metadata(store, instant))
             for instant in matching[-DESCRIBED_INSTANTS:]
         ),
     )
@@ -202,10 +202,11 @@ def describe(store: "TimelineStore", instant: Instant) -> SeenInstant:
 
     The description has no details if the instant was archived after the timeline was read.
     """
-    return _seen(instant, _metadata(store, instant))
+    return seen_instant(instant, _metadata(store, instant))
 
 
-def _seen(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:
+def seen_instant(instant: Instant, metadata: CommitMetadata | None) -> SeenInstant:
+    """Describe a completed instant with its metadata; without details if there is no metadata."""
     plain = SeenInstant(
         requested_time=instant.requested_time,
         completion_time=instant.completion_time,

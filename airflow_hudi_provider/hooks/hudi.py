@@ -242,31 +242,40 @@ class HudiHook(BaseHook):
 
         Args:
             after: ``until`` of the previous window; `instant_time_of` converts a date and time. If empty, the window
-                starts with the first active commit.
+                starts with the first commit of the table.
 
         Raises:
             TableNotFoundError: there is no table.
-            InvalidRequestError: `after` is not an instant time, or commits after `after` were archived.
+            InvalidRequestError: `after` is not an instant time.
         """
         from airflow_hudi_provider.incremental import incremental_window
 
         return incremental_window(self.storage, self.table_config(), after)
 
-    def read_incremental(self, window: "IncrementalWindow", columns: Sequence[str] | None = None) -> "Table":
-        """Read, with hudi-rs, the newest version of each row that the commits of a window wrote.
+    def read_incremental(
+        self,
+        window: "IncrementalWindow",
+        columns: Sequence[str] | None = None,
+        *,
+        hudi_options: Mapping[str, str] | None = None,
+    ) -> "Table":
+        """Read the newest version, as of the end of a window, of each row that the commits of the window wrote.
 
-        The result does not contain deleted rows. For a window without rows, the result has no columns.
+        The result does not contain deleted rows. For a window without commits, the result has no columns.
 
         Args:
-            columns: columns to read. None means all columns, including Hudi's meta columns.
+            columns: columns to read. None means all columns, after Hudi's meta columns.
+            hudi_options: options of incremental reads, such as
+                ``hoodie.datasource.read.incr.fallback.fulltablescan.enable``; see docs/reading.md.
 
         Raises:
-            HudiTaskRefusedError: the package ``hudi`` is not installed.
-            CorruptTableError: the metadata table lists a file that does not exist.
+            HudiTaskRefusedError: a package that reads the rows is not installed.
+            InvalidRequestError: the table has no such column, or files of the window were deleted.
+            ExecutionFailedError: a clean deleted a file during the read.
         """
         from airflow_hudi_provider.incremental import read_incremental
 
-        return read_incremental(self.location, self.storage, window, columns)
+        return read_incremental(self.storage, window, columns, hudi_options or {})
 
     def read_rows(
         self,

@@ -19,16 +19,17 @@ from hudi_table_services.model.schema import StructType
 from hudi_table_services.options.keys.reading import AS_OF, STREAM_OPTIONS
 from hudi_table_services.options.reading.stream_options import stream_request
 from hudi_table_services.planning.reading.json_filters import parse_filters
+from hudi_table_services.reading.scan_columns import spark_columns, table_schema
 from hudi_table_services.reading.scan_partitions import (
     ScanPartition,
     Selection,
     rows_of_partition,
     scan_partitions,
 )
-from hudi_table_services.reading.scan_reader import slice_reader, spark_columns, table_schema
 from hudi_table_services.reading.stream_source import HudiNativeStreamReader, stream_reader
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.reading.planned_reads import slice_reader
 
 if TYPE_CHECKING:
     from pyarrow import RecordBatch

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 from hudi_table_services.execution.reading.frame_joins import quoted
 from hudi_table_services.execution.reading.scan_frame import scan_frame
 from hudi_table_services.options.reading.read_options import ReadRequest, change_request
-from hudi_table_services.reading.scan_reader import slice_reader, spark_columns
+from hudi_table_services.reading.scan_columns import spark_columns
 from hudi_table_services.storage.stores.factory import open_storage
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, ChangeScan, plan_changes
+from hudi_table_services.tables.reading.planned_reads import slice_reader
 from hudi_table_services.tables.reading.table_scan import TableScan
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from hudi_table_services.errors import InvalidRequestError
 from hudi_table_services.execution.reading.scan_frame import scan_frame
 from hudi_table_services.execution.sessions import connect
-from hudi_table_services.reading.scan_reader import plan_read, slice_reader, spark_columns
+from hudi_table_services.reading.scan_columns import spark_columns
 from hudi_table_services.storage.stores.factory import open_storage
+from hudi_table_services.tables.reading.planned_reads import plan_read, slice_reader
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

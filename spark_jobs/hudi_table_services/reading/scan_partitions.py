@@ -11,8 +11,8 @@ from hudi_table_services.execution.reading.scan_frame import read_parts
 from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader
 from hudi_table_services.model.reading.predicate import Predicate
-from hudi_table_services.reading.scan_reader import plan_read, slice_reader
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.reading.planned_reads import plan_read, slice_reader
 from hudi_table_services.tables.reading.table_scan import TableScan
 
 if TYPE_CHECKING:

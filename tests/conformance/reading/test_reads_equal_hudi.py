@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from hudi_table_services.reading.read_table import read_table
-from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from judges import hudi_rs
 from judges.hudi_judge import HudiJudge
 from judges.merge_on_read.shared_log_tables import READ_OPTIMIZED, SharedTable

@@ -12,9 +12,9 @@ import pyarrow as pa
 
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.options.reading.read_options import change_request
-from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, plan_changes
+from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from hudi_table_services.tables.reading.table_scan import TableScan
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.rows import KEY, Model, assert_rows_equal

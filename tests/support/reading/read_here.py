@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
 from hudi_table_services.storage.stores.storage import Storage
+from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from hudi_table_services.tables.reading.table_scan import TableScan
 
 QUERY = "hoodie.datasource.query.type"

@@ -14,7 +14,7 @@ import pytest
 
 from hudi_table_services.execution import python_worker
 from hudi_table_services.execution.python_worker import map_in_arrow
-from hudi_table_services.reading.scan_reader import plan_read
+from hudi_table_services.tables.reading.planned_reads import plan_read
 from support.spark.in_driver import DriverSession
 from support.spark.log_tables import new_log_table
 

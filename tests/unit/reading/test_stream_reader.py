@@ -10,8 +10,8 @@ from hudi_table_services.model.schema import LONG, STRING, StructType
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.reading.stream_options import stream_request
 from hudi_table_services.reading import stream_source
+from hudi_table_services.reading.scan_columns import table_schema
 from hudi_table_services.reading.scan_partitions import Selection
-from hudi_table_services.reading.scan_reader import table_schema
 from hudi_table_services.reading.stream_source import (
     HudiNativeStreamReader,
     LimitedStreamReader,

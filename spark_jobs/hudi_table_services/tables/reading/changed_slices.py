@@ -171,9 +171,7 @@ def refuse_incomplete(commits: WindowCommits, missing: Collection[str]) -> None:
     )
 
 
-def _replaced(
-    storage: Storage, snapshot: TableSnapshot, commits: WindowCommits
-) -> Mapping[str, set[str]]:
+def _replaced(storage: Storage, snapshot: TableSnapshot, commits: WindowCommits) -> Mapping[str, set[str]]:
     """Map each partition path to the file groups that replace commits replaced until the end of the window.
 
     Archived replace commits are those of the window. An earlier replace commit replaced only file groups to which no

@@ -11,7 +11,8 @@ from hudi_table_services.execution.arrow_schema import arrow_schema, schema_from
 from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import result_schema
 from hudi_table_services.reading.read_table import explain_read, open_read, read_table
-from hudi_table_services.reading.scan_reader import plan_read, slice_reader, spark_columns
+from hudi_table_services.reading.scan_columns import spark_columns
+from hudi_table_services.tables.reading.planned_reads import plan_read, slice_reader
 from judges.rows import ALL_TYPES, LOCAL_TIME
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, rows_of, values, window
 from support.spark.in_driver import DriverSession

@@ -17,8 +17,8 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.recovery.savepoint import create_savepoint
 from hudi_table_services.model.reading.query import HolesPolicy
 from hudi_table_services.model.reading.stream import BatchLimits
-from hudi_table_services.reading.scan_reader import plan_read
 from hudi_table_services.storage.clock import SystemClock
+from hudi_table_services.tables.reading.planned_reads import plan_read
 from hudi_table_services.tables.reading.stream_positions import BEFORE_ALL_COMMITS, next_position
 from hudi_table_services.tables.reading.table_scan import TableScan
 from support.archived_tables import SMALL_LIMITS

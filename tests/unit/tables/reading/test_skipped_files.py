@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from hudi_table_services.model.schema import DOUBLE, STRING, Field, StructType
-from hudi_table_services.reading.scan_reader import plan_read
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.tables.reading.planned_reads import plan_read
 from support.metadata_table.built_tables import build
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, rows_of, values
 from support.spark.indexed_log_tables import new_indexed_table

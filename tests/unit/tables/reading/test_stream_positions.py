@@ -9,7 +9,7 @@ from hudi_table_services.model.reading.query import HolesPolicy
 from hudi_table_services.model.reading.stream import BatchLimits
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.reading.stream_options import stream_request
-from hudi_table_services.reading.scan_reader import plan_read
+from hudi_table_services.tables.reading.planned_reads import plan_read
 from hudi_table_services.tables.reading.stream_positions import (
     BEFORE_ALL_COMMITS,
     first_position,

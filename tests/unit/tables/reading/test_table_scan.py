@@ -12,8 +12,9 @@ from hudi_table_services.errors import (
 from hudi_table_services.jobs.archival.archive import archive
 from hudi_table_services.model.table_version import TableVersion
 from hudi_table_services.options.reading.read_options import change_request
-from hudi_table_services.reading.scan_reader import plan_read, table_schema
+from hudi_table_services.reading.scan_columns import table_schema
 from hudi_table_services.tables.reading.change_scan import plan_changes
+from hudi_table_services.tables.reading.planned_reads import plan_read
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.archived_tables import SMALL_LIMITS
 from support.compaction.golden_slices import golden_table

@@ -1,4 +1,4 @@
-"""Plan reads from the arguments of users, and make the readers that execute them."""
+"""Plan reads from the arguments of users, and read the rows. This module needs pyarrow, but not Spark."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING
 from hudi_table_services.execution.arrow_schema import arrow_schema
 from hudi_table_services.execution.log_merging.column_defaults import column_defaults
 from hudi_table_services.execution.log_merging.slice_reading import LogMerging
-from hudi_table_services.execution.reading.scan_frame import spark_schema
 from hudi_table_services.execution.reading.slice_parts import SlicePart
 from hudi_table_services.execution.reading.slice_rows import SliceReader, result_schema
-from hudi_table_services.model.reading.query import TableQuery
-from hudi_table_services.model.schema import StructType, with_meta_columns
 from hudi_table_services.options.reading.read_options import read_request
-from hudi_table_services.planning.catalog.column_types import nullable_columns
 from hudi_table_services.planning.reading.column_predicates import parse_predicates
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.reading.table_scan import TableScan, plan_table_scan, schema_of_read
+from hudi_table_services.tables.reading.table_scan import TableScan, plan_table_scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyarrow import Table
-    from pyspark.sql.types import StructType as SparkStructType
 
 _LOG = logging.getLogger(__name__)
 
@@ -46,21 +41,6 @@ def plan_read(
     scan = plan_table_scan(storage, request, SystemClock())
     _LOG.info("%s", scan.explain())
     return scan
-
-
-def table_schema(storage: Storage, as_of: str) -> StructType:
-    """Return the table's columns, without meta columns, as of a point in time; of the latest state if `as_of` is empty.
-
-    Raises:
-        HudiTableServiceError: see `schema_of_read`.
-    """
-    return schema_of_read(storage, TableQuery(as_of=as_of))
-
-
-def spark_columns(schema: StructType, names: Sequence[str] | None = None) -> "SparkStructType":
-    """Return columns of a table as Spark's types: the named columns, or all columns after the meta columns."""
-    columns = with_meta_columns(schema)
-    return spark_schema(nullable_columns(columns, names if names is not None else columns.names))
 
 
 def slice_reader(storage: Storage, scan: TableScan) -> SliceReader:
