@@ -8,6 +8,7 @@ from the loads on one core, checks the model against the other loads, and prints
 import argparse
 import dataclasses
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -15,21 +16,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "spark_jobs"), str(ROOT / "tests")]
 
-from scale.calibration import (  # noqa: E402
-    Batch,
-    Check,
-    LoadRun,
-    Requests,
-    checks,
-    costs_of,
-    open_s_per_group,
-)
+from scale.calibration import Batch, Check, LoadRun, checks, costs_of, open_s_per_group  # noqa: E402
 from scale.core_speed import core_speed  # noqa: E402
-from scale.load_model import Costs  # noqa: E402
+from scale.load_values import Costs, Requests  # noqa: E402
 from scale.measuring import Measurement  # noqa: E402
 from scale.page import markdown_table, write_section  # noqa: E402
 from scale.scenarios import days, useful_cores  # noqa: E402
@@ -38,15 +32,14 @@ RESULTS = ROOT / "benchmarks" / "results"
 TABLE_ROWS = (500_000, 1_000_000, 2_000_000)
 GROUPS = 8
 WIDE_ROWS, WIDE_GROUPS = 1_000_000, 64
-"""Rows and file groups of a further table, which is updated on one core. The run shows the seconds of a task."""
+"""Rows and file groups of a further table, which is updated on one core. The run shows the seconds of a file."""
 
-BATCH_SHARE = 4
-"""One in this many rows of the table is in the batch."""
+SHARE, SMALL_SHARE = 4, 40
+"""One in this many rows of the table is in the batch. One run on one core, with inserts, has the smaller batch, so
+that the costs of stored rows differ from the costs of rows of the batch."""
 
 MOST_ERROR = 0.25
-REQUESTS = Requests(open_requests=25, task_requests=6, commit_requests=20)
-"""Requests of a load on an object store: at most 25 to open a table with a metadata table, and at most 20 to commit
-(docs/scale.md); a write task reads a base file and writes one."""
+REQUESTS = "requests"
 
 
 def _plan_measurements(path: Path | None) -> list[Measurement]:
@@ -61,27 +54,52 @@ def _plan_measurements(path: Path | None) -> list[Measurement]:
 
 def _measure(options: argparse.Namespace) -> list[LoadRun]:
     """Measure all loads, the small loads first."""
-    cases = [(batch, cores, GROUPS, rows) for rows in options.rows for cores in (1, 2) for batch in Batch]
+    cases = [
+        (batch, cores, GROUPS, rows, SHARE) for rows in options.rows for cores in (1, 2) for batch in Batch
+    ]
+    cases += [
+        (Batch.UPDATES, 1, WIDE_GROUPS, WIDE_ROWS, SHARE),
+        (Batch.INSERTS, 1, GROUPS, max(options.rows), SMALL_SHARE),
+    ]
     found = []
-    for batch, cores, groups, rows in [*cases, (Batch.UPDATES, 1, WIDE_GROUPS, WIDE_ROWS)]:
+    for batch, cores, groups, rows, share in cases:
         with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-load-") as folder:
             arguments = ["--measure", batch.value, "--cores", str(cores), "--groups", str(groups)]
-            found.append(_measured([*arguments, "--rows", str(rows), "--work-dir", folder]))
+            sizes = ["--rows", str(rows), "--share", str(share)]
+            found.append(LoadRun(**_measured([*arguments, *sizes, "--work-dir", folder])))
         print(f"measured: {batch.value}, {cores} cores, {groups} groups, {rows:,} rows", file=sys.stderr)
     return found
 
 
-def _measured(arguments: list[str]) -> LoadRun:
+def _document(options: argparse.Namespace) -> dict[str, Any]:
+    """Measure everything that the model needs."""
+    with tempfile.TemporaryDirectory(dir=options.work_dir, prefix="scale-load-") as folder:
+        requests = _measured(["--measure", REQUESTS, "--work-dir", folder])
+    return {
+        "measured_at": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "core_speed": {"2": core_speed(2), "all": core_speed(os.cpu_count() or 2)},
+        "requests": requests,
+        "runs": [asdict(each) for each in _measure(options)],
+    }
+
+
+def _measured(arguments: list[str]) -> dict[str, Any]:
+    """Run this program in a process of its own, and return its result."""
     command = [sys.executable, __file__, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError("A load failed:\n" + "\n".join(done.stderr.splitlines()[-20:]))
-    return LoadRun(**json.loads(done.stdout.splitlines()[-1]))
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
 
 
 def _measure_here(options: argparse.Namespace) -> None:
     from scale.measured_load import measured_load
+    from scale.measured_requests import measured_requests
 
+    if options.measure == REQUESTS:
+        print(json.dumps(asdict(measured_requests(options.work_dir))))
+        return
     (rows,) = options.rows
     batch, folder = Batch(options.measure), options.work_dir
     run = measured_load(
@@ -89,15 +107,23 @@ def _measure_here(options: argparse.Namespace) -> None:
         cores=options.cores,
         groups=options.groups,
         table_rows=rows,
-        batch_rows=rows // BATCH_SHARE,
+        batch_rows=rows // options.share,
         folder=folder,
     )
     print(json.dumps(asdict(run)))
 
 
-def _costs_table(costs: Costs, speed: float) -> str:
-    rows = [(f"`{name}`", f"{value:,.6g}") for name, value in {**asdict(costs), "core_speed": speed}.items()]
+def _costs_table(costs: Costs) -> str:
+    rows = [
+        (f"`{name}`", f"{value * 1e6:,.2f} µs" if "_per_" in name else f"{value * 1e3:,.1f} ms")
+        for name, value in asdict(costs).items()
+    ]
     return markdown_table(("cost", "value"), rows)
+
+
+def _requests_table(requests: Requests) -> str:
+    rows = [(f"`{name}`", f"{value:,.1f}") for name, value in asdict(requests).items()]
+    return markdown_table(("requests", "number"), rows)
 
 
 def _checks_table(found: Sequence[Check]) -> str:
@@ -117,7 +143,7 @@ def _checks_table(found: Sequence[Check]) -> str:
     return markdown_table(head, rows)
 
 
-def _days_table(costs: Costs, speed: float) -> str:
+def _days_table(costs: Costs, requests: Requests, speed: float) -> str:
     rows = [
         (
             each.scenario.title,
@@ -129,7 +155,7 @@ def _days_table(costs: Costs, speed: float) -> str:
             f"{each.requests:,.0f}",
             f"{each.prediction.bottleneck.name} ({each.prediction.bottleneck.bound})",
         )
-        for each in days(costs, speed)
+        for each in days(costs, requests, speed)
     ]
     head = (
         "loads",
@@ -143,8 +169,8 @@ def _days_table(costs: Costs, speed: float) -> str:
     return markdown_table((*head, "longest phase"), rows)
 
 
-def _useful_cores_table(costs: Costs, speed: float) -> str:
-    rows = [(scenario.title, f"{cores:,}") for scenario, cores in useful_cores(costs, speed)]
+def _useful_cores_table(costs: Costs, requests: Requests, speed: float) -> str:
+    rows = [(scenario.title, f"{cores:,}") for scenario, cores in useful_cores(costs, requests, speed)]
     return markdown_table(("loads", "cores"), rows)
 
 
@@ -157,19 +183,22 @@ def main() -> int:
     measurements = _plan_measurements(options.plans)
     if options.runs:
         document = json.loads(options.runs.read_text())
-        speed, runs = document["core_speed"], [LoadRun(**each) for each in document["runs"]]
     else:
-        speed, runs = core_speed(), _measure(options)
+        document = _document(options)
         options.output.parent.mkdir(parents=True, exist_ok=True)
-        document = {"core_speed": speed, "runs": [asdict(each) for each in runs]}
         options.output.write_text(json.dumps(document, indent=1))
-    costs = costs_of(runs, open_s_per_group=open_s_per_group(measurements), requests=REQUESTS)
-    compared = checks(costs, runs, core_speed=speed)
+    runs = [LoadRun(**each) for each in document["runs"]]
+    requests = Requests(**document["requests"])
+    costs = costs_of(runs, open_s_per_group=open_s_per_group(measurements))
+    compared = checks(costs, runs, core_speed=document["core_speed"]["2"])
+    speed = document["core_speed"]["all"]
+    print(f"core speed: {document['core_speed']}")
     tables = {
-        "costs": _costs_table(costs, speed),
+        "costs": _costs_table(costs),
+        "requests": _requests_table(requests),
         "checks": _checks_table(compared),
-        "loads": _days_table(costs, speed),
-        "useful cores": _useful_cores_table(costs, speed),
+        "loads": _days_table(costs, requests, speed),
+        "useful cores": _useful_cores_table(costs, requests, speed),
     }
     for name, table in tables.items():
         print(f"\n{name}\n{table}")
@@ -203,9 +232,12 @@ def _parser() -> argparse.ArgumentParser:
         default=RESULTS / f"scale-load-{stamp}.json",
         help="JSON file to write",
     )
-    parser.add_argument("--measure", choices=[batch.value for batch in Batch], help=argparse.SUPPRESS)
+    parser.add_argument(
+        "--measure", choices=[*(batch.value for batch in Batch), REQUESTS], help=argparse.SUPPRESS
+    )
     parser.add_argument("--cores", type=int, default=1, help=argparse.SUPPRESS)
     parser.add_argument("--groups", type=int, default=GROUPS, help=argparse.SUPPRESS)
+    parser.add_argument("--share", type=int, default=SHARE, help=argparse.SUPPRESS)
     return parser
 
 

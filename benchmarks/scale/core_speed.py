@@ -1,17 +1,17 @@
-"""Measure how much work a core of this machine does while another core is busy, too."""
+"""Measure how much work a core of this machine does while other cores are busy, too."""
 
 import json
 import multiprocessing
 import time
 import zlib
+from statistics import median
 
-_ROUNDS = 150
+_ROUNDS, _REPETITIONS = 60, 3
 
 
-def core_speed() -> float:
-    """Return the work of a core while another core is busy, divided by its work while it is the only busy core."""
-    alone, together = _work_s(1), _work_s(2)
-    return min(1.0, alone / together)
+def core_speed(processes: int) -> float:
+    """Return the work of one of several busy processes, divided by the work of a process that is alone."""
+    return min(1.0, median(_work_s(1) / _work_s(processes) for _ in range(_REPETITIONS)))
 
 
 def _work_s(processes: int) -> float:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from scale.load_model import Cluster, Costs, Load, Prediction, cores_worth_adding, predict
+from scale.load_model import cores_worth_adding, predict
+from scale.load_values import Cluster, Costs, Load, Prediction, Requests
 from scale.shapes import BYTES_OF_A_ROW
 
 BYTES_OF_A_DAY = 10**12
@@ -31,6 +32,7 @@ class Scenario:
         update_share: share of the rows that change stored rows. They are spread over all file groups of these
             partitions.
         searches: whether the write reads the keys of the base files of these partitions. A bucket index avoids this.
+        writes_logs: whether all rows are written to log files of existing file groups, as with a bucket index.
     """
 
     title: str
@@ -43,17 +45,19 @@ class Scenario:
     @property
     def load(self) -> Load:
         groups = self.partitions * GROUPS // PARTITIONS
+        rows = BYTES_OF_A_DAY / BYTES_OF_A_ROW / self.loads_a_day
+        # An upsert of a copy-on-write table rewrites the small files anyway, because rows of all files change.
+        fills = not self.update_share
         return Load(
-            rows=BYTES_OF_A_DAY / BYTES_OF_A_ROW / self.loads_a_day,
+            rows=rows,
+            changed_rows=rows if self.writes_logs else rows * self.update_share,
             row_bytes=BYTES_OF_A_ROW,
-            update_share=self.update_share,
             partitions=self.partitions,
             table_groups=GROUPS,
             groups_changed=groups if self.update_share else 0,
             rows_of_a_group=ROWS_OF_A_GROUP,
             groups_searched=groups if self.searches else 0,
-            keys_read_of_a_group=ROWS_OF_A_GROUP,
-            small_file_rows=SMALL_FILE_ROWS,
+            small_file_rows=SMALL_FILE_ROWS if fills else 0,
             footers=min(MOST_FOOTERS, groups),
             writes_logs=self.writes_logs,
         )
@@ -102,7 +106,7 @@ class DayOfLoads:
         return self.prediction.requests * self.scenario.loads_a_day
 
 
-def days(costs: Costs, core_speed: float) -> Iterator[DayOfLoads]:
+def days(costs: Costs, requests: Requests, core_speed: float) -> Iterator[DayOfLoads]:
     """Predict each scenario on each number of cores.
 
     Args:
@@ -111,10 +115,11 @@ def days(costs: Costs, core_speed: float) -> Iterator[DayOfLoads]:
     for scenario in SCENARIOS:
         for cores in CORES:
             cluster = replace(CLUSTER, cores=cores, core_speed=core_speed)
-            yield DayOfLoads(scenario=scenario, prediction=predict(costs, cluster, scenario.load))
+            yield DayOfLoads(scenario=scenario, prediction=predict(costs, requests, cluster, scenario.load))
 
 
-def useful_cores(costs: Costs, core_speed: float) -> Iterator[tuple[Scenario, int]]:
+def useful_cores(costs: Costs, requests: Requests, core_speed: float) -> Iterator[tuple[Scenario, int]]:
     """Yield, for each scenario, the number of cores up to which doubling the cores is worthwhile."""
+    cluster = replace(CLUSTER, core_speed=core_speed)
     for scenario in SCENARIOS:
-        yield scenario, cores_worth_adding(costs, replace(CLUSTER, core_speed=core_speed), scenario.load)
+        yield scenario, cores_worth_adding(costs, requests, cluster, scenario.load)
