@@ -1,7 +1,7 @@
 # Each target sets up what it needs on a machine that has git, make and Python 3.11. A second run skips the set-up.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-metadata-table bench-scale bench-spark-connect profile archive clean
+.PHONY: help install check format lock docs demo demo-spark airflow soak bench bench-many-tables bench-metadata-table bench-scale bench-spark-connect profile archive clean
 .PHONY: compose-up compose-down test-compose test-s3 test test-all test-times test-docs test-unit test-spark test-spark35 test-connect35 test-airflow test-airflow31 test-airflow-stack test-conformance test-conformance-metadata test-conformance-logs test-conformance-tables test-conformance42 test-e2e test-readers test-platforms
 
 PYTEST_ARGS ?=
@@ -151,7 +151,7 @@ MINUTES ?= 60
 soak: .venv/.ready ## Run an Airflow for MINUTES=60 and check whether its processes grow; PLAIN=1 runs plain Airflow DAGs instead
 	@$(WITH_JAVA) .venv/bin/python scripts/soak.py --minutes $(MINUTES) $(if $(PLAIN),--plain)
 
-bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta and plain Parquet, without metadata tables (more than an hour)
+bench: .venv-judges/.ready ## Compare the engine with Hudi 1.2.0, Delta, Iceberg and plain Parquet, without metadata tables (more than an hour)
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/run.py
 	$(WITH_JAVA) .venv-judges/bin/python benchmarks/reads.py
 	.venv-judges/bin/python benchmarks/metadata.py

@@ -1,10 +1,11 @@
 """Laws of every compaction plan."""
 
 import random
-import time
+import sys
 import tracemalloc
 from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -187,14 +188,27 @@ def a_large_table(slices: int) -> TableSnapshot:
 LARGE = compaction(target_io_mb=1 << 40, ranks_by_benefit=True, min_log_ratio=0.01, max_log_age_seconds=1)
 
 
-@pytest.mark.thorough
-def test_a_hundred_thousand_slices_are_planned_in_seconds() -> None:
-    table = a_large_table(100_000)
-    started = time.process_time()
-    proposal = plan_compaction(table, LARGE, CompactionInput(instant_time=PLAN_TIME))
-    plan = stored_compaction_plan(proposal, LARGE)
-    assert time.process_time() - started < 10  # about six times the usual duration
-    assert len(plan.operations) == 100_000
+def test_the_work_of_a_plan_grows_with_the_number_of_slices() -> None:
+    """A plan of ten times as many slices makes about ten times as many function calls."""
+    few, many = (calls_of_a_plan(slices) for slices in (1_000, 10_000))
+    assert many < 11 * few
+
+
+def calls_of_a_plan(slices: int) -> int:
+    table, calls = a_large_table(slices), 0
+
+    def count(_frame: Any, _event: str, _argument: Any) -> None:
+        nonlocal calls
+        calls += 1
+
+    sys.setprofile(count)
+    try:
+        proposal = plan_compaction(table, LARGE, CompactionInput(instant_time=PLAN_TIME))
+        plan = stored_compaction_plan(proposal, LARGE)
+    finally:
+        sys.setprofile(None)
+    assert len(plan.operations) == slices
+    return calls
 
 
 def test_the_memory_for_a_hundred_thousand_slices_stays_below_500_mib() -> None:
