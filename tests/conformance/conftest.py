@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from judges.hudi_judge import HudiJudge, JudgeUnavailableError
 from judges.oracle import RELEASES, pytest_collection_modifyitems  # noqa: F401 - pytest finds the hook here
+from judges.reading.reads_compared import ComparingJudge
 from judges.rows import OUR_ROWS, as_table
 from judges.table_files import copy_table
 
@@ -30,7 +31,7 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJ
     started: dict[str, HudiJudge] = {}
     try:
         for release in RELEASES:
-            started[release] = HudiJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
+            started[release] = ComparingJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
         yield started
     except JudgeUnavailableError as error:
         judges_are_missing(error)
@@ -45,7 +46,7 @@ def hudi(judges: dict[str, HudiJudge], tmp_path_factory: pytest.TempPathFactory)
 
     def running(release: str) -> HudiJudge:
         if judges[release].has_ended():
-            judges[release] = HudiJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
+            judges[release] = ComparingJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
         try:
             judges[release].ping()
         except JudgeUnavailableError as error:
