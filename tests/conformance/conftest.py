@@ -11,7 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from judges.hudi_judge import HudiJudge, JudgeUnavailableError
+from judges.hudi_judge import JudgeUnavailableError
 from judges.oracle import RELEASES, pytest_collection_modifyitems  # noqa: F401 - pytest finds the hook here
 from judges.reading.reads_compared import ComparingJudge
 from judges.rows import OUR_ROWS, as_table
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
     from judges.engine import Engine
 
-JudgeOf = Callable[[str], HudiJudge]
+JudgeOf = Callable[[str], ComparingJudge]
 
 
 @pytest.fixture(scope="session")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJudge]]:
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, ComparingJudge]]:
     """A judge for every release of Hudi; the judges start in parallel while the first tests run."""
-    started: dict[str, HudiJudge] = {}
+    started: dict[str, ComparingJudge] = {}
     try:
         for release in RELEASES:
             started[release] = ComparingJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
@@ -41,16 +41,26 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJ
 
 
 @pytest.fixture
-def hudi(judges: dict[str, HudiJudge], tmp_path_factory: pytest.TempPathFactory) -> JudgeOf:
-    """``hudi("1.2.0")`` returns the running judge of a release. A new judge replaces one that ended in another test."""
+def hudi(
+    judges: dict[str, ComparingJudge],
+    tmp_path_factory: pytest.TempPathFactory,
+    request: pytest.FixtureRequest,
+) -> JudgeOf:
+    """``hudi("1.2.0")`` returns the running judge of a release. A new judge replaces one that ended in another test.
 
-    def running(release: str) -> HudiJudge:
+    The judge compares each of its reads with a read of this project, except in controls, which break a rule, and in
+    tests with the marker ``reads_differ``, which gives the reason.
+    """
+    differs = "_control_" in request.node.name or request.node.get_closest_marker("reads_differ")
+
+    def running(release: str) -> ComparingJudge:
         if judges[release].has_ended():
             judges[release] = ComparingJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
         try:
             judges[release].ping()
         except JudgeUnavailableError as error:
             judges_are_missing(error)
+        judges[release].compares_reads = not differs
         return judges[release]
 
     return running
