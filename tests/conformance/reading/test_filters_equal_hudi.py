@@ -1,5 +1,7 @@
 """Reads with filters, with and without indexes, return the same rows as Hudi's queries with the same conditions."""
 
+import datetime as dt
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,7 @@ import pytest
 
 from judges.merge_on_read.shared_log_tables import SharedTable
 from judges.oracle import V6_OLD, V8, V9, Oracle
-from judges.rows import KEY, PLAIN, Row, as_table, some_rows
+from judges.rows import ALL_TYPES, KEY, PLAIN, Row, as_table, some_rows
 from judges.table_files import instant_names
 from support.depth import cases
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, window
@@ -21,15 +23,17 @@ FILTERS: list[tuple[list[tuple[Any, ...]], str]] = [
     ([("text", "is null")], "text is null"),
     ([("double", "<", 500.5), ("double", "is not null")], "double < 500.5"),
     ([("boolean", "=", True)], "boolean = true"),
-    ([("small_decimal", "<", "-10.00")], "small_decimal < -10.00BD"),
-    ([("date", ">=", "1970-01-01")], "date >= date'1970-01-01'"),
-    ([("instant", "<", "1970-02-01T00:00:00+00:00")], "instant < timestamp'1970-02-01 00:00:00 UTC'"),
+    ([("small_decimal", "<", Decimal("-10.00"))], "small_decimal < -10.00BD"),
+    ([("date", ">=", dt.date(1963, 1, 1))], "date >= date'1963-01-01'"),
+    ([("instant", "<", dt.datetime(1970, 8, 1, tzinfo=dt.UTC))], "instant < timestamp'1970-08-01 00:00:00 UTC'"),
     ([("int", "in", [-3999, -1999, 7])], "int in (-3999, -1999, 7)"),
     ([("int", "not in", [-3999, -1999])], "int not in (-3999, -1999)"),
     ([("part", "=", "a"), ("ts", ">=", 2)], "part = 'a' and ts >= 2"),
     ([(KEY, "in", ["1h", "3vaf·", "none"])], f"{KEY} in ('1h', '3vaf·', 'none')"),
 ]
 """Conditions of this project, and the same conditions in SQL."""
+# Hudi 0.15 cannot store statistics of `wide_decimal`: they have 15 digits after the point and at most 30 digits.
+SCHEMA = pa.schema([field for field in ALL_TYPES if field.name != "wide_decimal"])
 
 
 def with_indexes(oracle: Oracle) -> dict[str, str]:
@@ -60,7 +64,7 @@ def test_filtered_reads_of_copy_on_write_tables_return_the_rows_of_hudi(
     judge, base_path = hudi(oracle.release), tmp_path / "t"
     options = oracle.options("t", **with_indexes(oracle))
     for number, first in enumerate((0, 6), start=1):
-        judge.write(base_path, as_table(some_rows(range(first, first + 8), number)), options)
+        judge.write(base_path, as_table(some_rows(range(first, first + 8), number, SCHEMA), SCHEMA), options)
     compare_filters(judge, base_path, [INDEXED_READS])
 
 
@@ -70,9 +74,9 @@ def test_filtered_reads_of_copy_on_write_tables_return_the_rows_of_hudi(
 def test_filtered_reads_of_merge_on_read_tables_return_the_rows_of_hudi(
     hudi, tmp_path: Path, oracle: Oracle
 ) -> None:
-    table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release))
-    table.hudi_writes(some_rows(range(8), 1), "insert", **with_indexes(oracle))
-    table.hudi_writes(some_rows(range(6, 14), 2), **with_indexes(oracle))
+    table = SharedTable(tmp_path / "t", oracle, hudi(oracle.release), SCHEMA)
+    table.hudi_writes(some_rows(range(8), 1, SCHEMA), "insert", **with_indexes(oracle))
+    table.hudi_writes(some_rows(range(6, 14), 2, SCHEMA), **with_indexes(oracle))
     begin = table.bounds()[0]
     compare_filters(table.judge, table.base_path, [INDEXED_READS, READ_OPTIMIZED, window(begin)])
 
