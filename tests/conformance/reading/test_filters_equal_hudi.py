@@ -25,7 +25,10 @@ FILTERS: list[tuple[list[tuple[Any, ...]], str]] = [
     ([("boolean", "=", True)], "boolean = true"),
     ([("small_decimal", "<", Decimal("-10.00"))], "small_decimal < -10.00BD"),
     ([("date", ">=", dt.date(1963, 1, 1))], "date >= date'1963-01-01'"),
-    ([("instant", "<", dt.datetime(1970, 8, 1, tzinfo=dt.UTC))], "instant < timestamp'1970-08-01 00:00:00 UTC'"),
+    (
+        [("instant", "<", dt.datetime(1970, 8, 1, tzinfo=dt.UTC))],
+        "instant < timestamp'1970-08-01 00:00:00 UTC'",
+    ),
     ([("int", "in", [-3999, -1999, 7])], "int in (-3999, -1999, 7)"),
     ([("int", "not in", [-3999, -1999])], "int not in (-3999, -1999)"),
     ([("part", "=", "a"), ("ts", ">=", 2)], "part = 'a' and ts >= 2"),

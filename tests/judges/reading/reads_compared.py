@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan, slice_reader
 from hudi_table_services.storage.stores.local import LocalStorage
@@ -62,6 +63,14 @@ class ComparingJudge(HudiJudge):
 
     def _what(self, base_path: Path | str, options: Mapping[str, str] | None) -> str:
         return f"{Path(base_path).name} with {dict(options or {})}, Hudi {self.release}"
+
+
+def compares_reads(test: pytest.Item) -> bool:
+    """Whether each read of Hudi in a test is compared with a read of this project.
+
+    Controls break a rule on purpose. The marker ``reads_differ`` of a test gives another reason.
+    """
+    return "_control_" not in test.name and test.get_closest_marker("reads_differ") is None
 
 
 def _timeline(base_path: Path | str) -> list[str]:
