@@ -81,7 +81,7 @@ class Loop:
     def __init__(self, spark: SparkSession, table: LogTable, *, compacts: bool) -> None:
         self._spark, self._table, self._compacts = spark, table, compacts
         self._stop = threading.Event()
-        self._permits = threading.Semaphore(0)
+        self._permits = threading.Semaphore(READERS)
         self.states: list[State] = [[]]
         self.committed = 0
         self.counts: Counter[str] = Counter()
@@ -123,9 +123,9 @@ class Loop:
             self._stop.set()
 
     def _write(self) -> None:
-        """Write a commit. The number of commits per read is limited, so that cleans do not delete all states."""
-        self._write_next()
-        self._permits.acquire(timeout=1)
+        """Write a commit after each read, so that cleans do not delete the files of all reads on slow machines."""
+        if self._permits.acquire(timeout=0.1):
+            self._write_next()
 
     def _write_next(self) -> None:
         number, stored = len(self.states), {row[0]: row for row in self.states[-1]}
@@ -162,13 +162,13 @@ class Loop:
         frame = read_table(self._spark, str(self._table.base_path))
         possible = self.states[first:]
         found = read_or_lost(frame)
-        for _ in range(2):
-            self._permits.release()
+        self._permits.release()
         self.counts["lost" if found is None else "read"] += 1
         if found is None:
             return
         assert found in possible, f"commits {first} to {first + len(possible) - 1}: {found}"
         again = read_or_lost(frame)
+        self._permits.release()
         self.counts["lost" if again is None else "kept"] += 1
         assert again in (None, found)
 
