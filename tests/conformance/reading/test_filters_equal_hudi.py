@@ -59,8 +59,9 @@ def compare_filters(judge, base_path: Path, reads: list[dict[str, str]]) -> None
         assert sum(0 < count < total for count in found) >= len(FILTERS) - 4, found
 
 
+@pytest.mark.thorough
 @pytest.mark.oracles(V6_OLD, V8, V9)
-@pytest.mark.parametrize("oracle", cases([V6_OLD, V8, V9], [V9]))
+@pytest.mark.parametrize("oracle", [V6_OLD, V8, V9], ids=str)
 def test_filtered_reads_of_copy_on_write_tables_return_the_rows_of_hudi(
     hudi, tmp_path: Path, oracle: Oracle
 ) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hudi_table_services.reading.read_table import read_table
 from judges.engine import Engine
 from judges.merge_on_read.shared_log_tables import SharedTable
-from judges.oracle import EDGES, V6_OLD, V9, Oracle
+from judges.oracle import EDGES, V9, Oracle
 from judges.reading.reads_compared import assert_same_rows
 from judges.rows import META_COLUMNS, as_table, some_rows
 from judges.table_files import incremental_bounds, instant_names
@@ -53,7 +53,7 @@ def test_dataframes_of_merge_on_read_tables_have_the_rows_of_hudi(
     compare_frames(table.judge, engine, table.base_path, times, table.bounds())
 
 
-@pytest.mark.parametrize("oracle", cases(EDGES, [V6_OLD]))
+@pytest.mark.parametrize("oracle", cases(EDGES, []))
 def test_dataframes_of_copy_on_write_tables_have_the_rows_of_hudi(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
