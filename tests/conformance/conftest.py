@@ -1,7 +1,6 @@
 """Fixtures of the conformance tests: the engine under test in this process, and real Hudi in other processes."""
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,8 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from judges.hudi_judge import HudiJudge, JudgeUnavailableError
-from judges.oracle import RELEASES, pytest_collection_modifyitems  # noqa: F401 - pytest finds the hook here
+from judges.hudi_judge import JudgeUnavailableError
+from judges.oracle import RELEASES, judges_are_missing, pytest_collection_modifyitems  # noqa: F401 - a hook
+from judges.reading.reads_compared import ComparingJudge, compares_reads
 from judges.rows import OUR_ROWS, as_table
 from judges.table_files import copy_table
 
@@ -21,16 +21,17 @@ if TYPE_CHECKING:
 
     from judges.engine import Engine
 
-JudgeOf = Callable[[str], HudiJudge]
+Judges = dict[str, ComparingJudge]
+JudgeOf = Callable[[str], ComparingJudge]
 
 
 @pytest.fixture(scope="session")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJudge]]:
+def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Judges]:
     """A judge for every release of Hudi; the judges start in parallel while the first tests run."""
-    started: dict[str, HudiJudge] = {}
+    started: Judges = {}
     try:
         for release in RELEASES:
-            started[release] = HudiJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
+            started[release] = ComparingJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
         yield started
     except JudgeUnavailableError as error:
         judges_are_missing(error)
@@ -40,26 +41,20 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, HudiJ
 
 
 @pytest.fixture
-def hudi(judges: dict[str, HudiJudge], tmp_path_factory: pytest.TempPathFactory) -> JudgeOf:
+def hudi(judges: Judges, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> JudgeOf:
     """``hudi("1.2.0")`` returns the running judge of a release. A new judge replaces one that ended in another test."""
 
-    def running(release: str) -> HudiJudge:
+    def running(release: str) -> ComparingJudge:
         if judges[release].has_ended():
-            judges[release] = HudiJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
+            judges[release] = ComparingJudge(release, tmp_path_factory.mktemp(f"hudi-{release}"))
         try:
             judges[release].ping()
         except JudgeUnavailableError as error:
             judges_are_missing(error)
+        judges[release].compares_reads = compares_reads(request.node)
         return judges[release]
 
     return running
-
-
-def judges_are_missing(error: JudgeUnavailableError) -> None:
-    """Skip the test if ``HUDI_JUDGES=optional`` is set outside CI; otherwise fail the test."""
-    if os.environ.get("HUDI_JUDGES", "required") == "optional" and not os.environ.get("CI"):
-        pytest.skip(str(error))
-    pytest.fail(str(error), pytrace=False)
 
 
 @pytest.fixture(scope="session")

@@ -149,11 +149,16 @@ class HudiJudge:
         return self.read_with_meta_columns(base_path, options).drop_columns(META_COLUMNS)
 
     def read_with_meta_columns(
-        self, base_path: Path | str, options: Mapping[str, str] | None = None
+        self, base_path: Path | str, options: Mapping[str, str] | None = None, *, where: str = ""
     ) -> pa.Table:
-        """Return the rows that :meth:`read` returns, with the five meta columns before the other columns."""
+        """Return the rows that :meth:`read` returns, with the five meta columns before the other columns.
+
+        Args:
+            where: a condition in SQL; empty for all rows.
+        """
         target = self._transit_file()
-        self._request("read", base_path=str(base_path), target=str(target), options=dict(options or {}))
+        arguments = {"base_path": str(base_path), "target": str(target), "options": dict(options or {})}
+        self._request("read", **arguments, where=where)
         return _take(target)
 
     def read_as_of(self, base_path: Path | str, instant_time: str) -> pa.Table:

@@ -98,9 +98,11 @@ class Server:
             rows.write.format("hudi").options(**options).mode(mode).save(base_path)
         return {}
 
-    def read(self, base_path, target, options=None):
-        """Write the rows of the table, meta columns first, to the Parquet file ``target``."""
+    def read(self, base_path, target, options=None, where=""):
+        """Write the rows of the table that fulfil ``where``, meta columns first, to the Parquet file ``target``."""
         rows = self.spark.read.format("hudi").options(**(options or {})).load(base_path)
+        if where:
+            rows = rows.where(where)
         self._save(rows, target)
         return {"schema": json.loads(rows.schema.json())}
 

@@ -26,6 +26,7 @@ MARKERS = (
     "thorough: `make test-all` runs it, `make test` does not",
     "exhaustive: only TEST_DEPTH=exhaustive runs it",
     "oracles(...): releases and table versions that `make test-all` uses",
+    "reads_differ(reason): a conformance test that does not compare each read of Hudi with a read of this project",
     "on_spark: a conformance test whose jobs run on Spark",
 )
 

@@ -6,14 +6,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from hudi_table_services.reading.read_table import read_table
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from judges import hudi_rs
-from judges.hudi_judge import HudiJudge
 from judges.merge_on_read.shared_log_tables import READ_OPTIMIZED, SharedTable
 from judges.oracle import ORACLES, V6, V6_OLD, V8, V9, Oracle
-from judges.rows import ALL_TYPES, KEY, META_COLUMNS, PLAIN, Row, as_table, assert_rows_equal, some_rows
+from judges.reading.reads_compared import ComparingJudge, our_rows
+from judges.rows import KEY, PLAIN, Row, as_table, assert_rows_equal, some_rows
 from judges.table_files import instant_names
 from support.depth import cases
 from support.reading.read_here import AS_OF, window
@@ -25,13 +24,6 @@ every_oracle = pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
 # `make test` runs these tests with one release of Hudi.
 oldest = pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
 newest = pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
-
-
-def our_rows(base_path: Path, options: Mapping[str, str]) -> pa.Table:
-    storage = LocalStorage(str(base_path))
-    scan = plan_read(storage, options)
-    found = list(rows_of_scan(storage, scan))
-    return pa.concat_tables(found) if found else pa.table({KEY: pa.array([], pa.string())})
 
 
 def model_of(rows: pa.Table, *, without: tuple[str, ...] = ("_hoodie_file_name",)) -> dict[str, Row]:
@@ -48,27 +40,18 @@ def times_of(base_path: Path) -> list[tuple[str, str]]:
     return sorted(((first, second or first) for first, _, second in pairs), key=lambda pair: pair[1])
 
 
-def compare(judge: HudiJudge, base_path: Path, options: Mapping[str, str], what: str) -> int:
-    """Compare the values of all columns, except the meta column with the file name. Returns the number of rows."""
-    theirs = judge.read_with_meta_columns(base_path, options)
-    ours = our_rows(base_path, options)
-    assert_rows_equal(ours, model_of(theirs), f"this project, {what}")
-    assert ours.num_rows == theirs.num_rows
-    return theirs.num_rows
-
-
-def compare_everything(judge: HudiJudge, base_path: Path, what: str) -> None:
+def compare_everything(judge: ComparingJudge, base_path: Path) -> None:
     """Compare all kinds of reads, at all instants and for all windows."""
-    compare(judge, base_path, {}, f"{what}, snapshot")
-    compare(judge, base_path, READ_OPTIMIZED, f"{what}, read-optimized")
+    judge.compare(base_path, {})
+    judge.compare(base_path, READ_OPTIMIZED)
     times = times_of(base_path)
     for requested, _ in times:
-        compare(judge, base_path, {AS_OF: requested}, f"{what}, as of {requested}")
+        judge.compare(base_path, {AS_OF: requested})
     bounds = ["000", *(visible for _, visible in times)]
     for place, begin in enumerate(bounds[:-1]):
         for end in bounds[place + 1 :]:
-            compare(judge, base_path, window(begin, end), f"{what}, after {begin} until {end}")
-        compare(judge, base_path, window(begin), f"{what}, after {begin}")
+            judge.compare(base_path, window(begin, end))
+        judge.compare(base_path, window(begin))
 
 
 def compare_with_hudi_rs(base_path: Path, what: str) -> None:
@@ -98,7 +81,7 @@ def test_reads_of_copy_on_write_tables_return_the_rows_of_hudi(
     gone = as_table(some_rows(range(3), 4))
     options = oracle.options("t", is_partitioned=is_partitioned, datasource__write__operation="delete")
     judge.write(base_path, gone, options)
-    compare_everything(judge, base_path, str(oracle))
+    compare_everything(judge, base_path)
     compare_with_hudi_rs(base_path, str(oracle))
 
 
@@ -109,7 +92,7 @@ def test_reads_of_merge_on_read_tables_return_the_rows_of_hudi(hudi, tmp_path: P
     table.hudi_writes(some_rows(range(3), 6, PLAIN))
     table.write(some_rows(range(2, 5), 7, PLAIN))
     table.write(some_rows([7], 7, PLAIN), "delete")
-    compare_everything(table.judge, table.base_path, f"before the compaction, {oracle}")
+    compare_everything(table.judge, table.base_path)
     compare_with_hudi_rs(table.base_path, f"before the compaction, {oracle}")
     table.hudi_compacts()
     table.hudi_writes(some_rows(range(4, 10), 8, PLAIN))
@@ -119,7 +102,7 @@ def test_reads_of_merge_on_read_tables_return_the_rows_of_hudi(hudi, tmp_path: P
         # In version 6, Hudi 0.15 merges this late row with the base row, which the window does not contain, and Hudi
         # 1.2 does not. This project does the same as Hudi 0.15 (docs/differences.md).
         table.write(some_rows([0], 3, PLAIN))
-    compare_everything(table.judge, table.base_path, f"after the compaction, {oracle}")
+    compare_everything(table.judge, table.base_path)
 
 
 @oldest
@@ -131,7 +114,7 @@ def test_reads_beside_a_pending_compaction_return_the_rows_of_hudi(
     table.write(some_rows(range(3), 6, PLAIN))
     table.hudi_compacts("schedule")
     table.write(some_rows(range(2, 5), 7, PLAIN))
-    compare_everything(table.judge, table.base_path, str(oracle))
+    compare_everything(table.judge, table.base_path)
 
 
 @newest
@@ -142,7 +125,7 @@ def test_reads_of_overwritten_partitions_return_the_rows_of_hudi(
     judge.write(base_path, as_table(some_rows(range(8), 1)), oracle.options("t"))
     options = oracle.options("t", datasource__write__operation="insert_overwrite")
     judge.write(base_path, as_table(some_rows([20, 22], 2)), options)
-    compare_everything(judge, base_path, str(oracle))
+    compare_everything(judge, base_path)
 
 
 @oldest
@@ -159,11 +142,11 @@ def test_reads_of_added_and_widened_columns_return_the_rows_of_hudi(
         ]
         table = pa.Table.from_pylist([{name: row[name] for name in schema.names} for row in rows], schema)
         judge.write(base_path, table, oracle.options("t"))
-    compare(judge, base_path, {}, f"snapshot, {oracle}")
+    judge.compare(base_path, {})
     first = times_of(base_path)[0][0]
     ours = our_rows(base_path, {AS_OF: first})
     assert ours.schema.field("number").type == pa.int32()
-    compare(judge, base_path, {AS_OF: first}, f"time travel, {oracle}")
+    judge.compare(base_path, {AS_OF: first})
 
 
 @pytest.mark.parametrize("oracle", cases([V8, V9], [V9]))
@@ -228,21 +211,3 @@ def test_filters_on_all_key_columns_find_the_rows_in_hudis_record_index(
         assert "the record index has no wanted key there" in plan
         assert filtered_keys(storage, filters) == [row[KEY]]
     assert filtered_keys(storage, [(KEY, "=", rows[1][KEY]), ("ts", "=", 10**9), ("int", "=", 1)]) == []
-
-
-@newest
-def test_the_dataframe_on_spark_has_the_rows_of_hudi(hudi, engine, tmp_path: Path, oracle: Oracle) -> None:
-    judge, base_path = hudi(oracle.release), tmp_path / "t"
-    for number, first in enumerate((0, 4), start=1):
-        judge.write(base_path, as_table(some_rows(range(first, first + 8), number)), oracle.options("t"))
-    target = tmp_path / "rows"
-    read_table(engine.spark, str(base_path)).drop(*META_COLUMNS).write.parquet(str(target))
-    import pyarrow.parquet as pq
-
-    found = pq.read_table(target)
-    model = {row[KEY]: row for row in judge.read(base_path).to_pylist()}
-    assert set(found.column_names) == set(ALL_TYPES.names)
-    assert found.num_rows == len(model)
-    assert {row[KEY]: row["text"] for row in found.to_pylist()} == {
-        k: row["text"] for k, row in model.items()
-    }

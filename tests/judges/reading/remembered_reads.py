@@ -5,20 +5,27 @@ an earlier write, a scan that was planned earlier, and the changes since an earl
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
 from hudi_table_services.errors import HudiTableServiceError
+from hudi_table_services.model.instant import Action
 from hudi_table_services.options.reading.read_options import change_request
+from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, plan_changes
 from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from hudi_table_services.tables.reading.table_scan import TableScan
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
+from judges.hudi_judge import HudiRefusedError
+from judges.reading.reads_compared import ComparingJudge
 from judges.rows import KEY, Model, assert_rows_equal
-from support.reading.read_here import AS_OF, READ_OPTIMIZED
+from support.reading.read_here import AS_OF, READ_OPTIMIZED, window
+
+_BEFORE_RETENTION = "Cleaner cleaned up the timestamp of interest"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +37,7 @@ class Moment:
             write became visible.
         scan: a snapshot read that was planned then.
         turn: number of changes until then.
+        has_pending_compaction: whether a compaction was pending.
     """
 
     requested: str
@@ -37,6 +45,12 @@ class Moment:
     model: Model
     scan: TableScan
     turn: int
+    has_pending_compaction: bool
+
+    def lost_files(self, base_path: Path) -> list[str]:
+        """The files of this state that do not exist any more."""
+        paths = [path for each in self.scan.plan.slices for path in each.paths]
+        return [path for path in paths if not (base_path / path).exists()]
 
 
 class RememberedReads:
@@ -44,6 +58,7 @@ class RememberedReads:
 
     Attributes:
         counts: number of successful reads, by kind. A test checks that each kind occurred.
+        compared: number of reads that were compared with reads of Hudi, by kind.
     """
 
     def __init__(self, base_path: Path, seed: int) -> None:
@@ -51,22 +66,19 @@ class RememberedReads:
         self._storage = LocalStorage(str(base_path))
         self._random = random.Random(seed)
         self._moments: list[Moment] = []
-        self._removed_files: list[int] = []
         self._turn = 0
         self.counts = dict.fromkeys(("time travel", "planned earlier", "changes"), 0)
+        self.compared = dict.fromkeys(("latest", "time travel", "window"), 0)
 
     def look(self, model: Model, change: str, read_optimized: Model | None = None) -> None:
         """Read the table in every way, after one change.
 
         Args:
             model: the rows that a snapshot query must return.
-            change: name of the change; changes with ``clean``, ``archive`` or ``roll`` in their name remove files or
-                instants.
+            change: name of the change; changes with ``roll`` in their name undo a write.
             read_optimized: the rows that a read-optimized query must return; None if this is not known.
         """
         self._turn += 1
-        if any(word in change for word in ("clean", "archive", "roll")):
-            self._removed_files.append(self._turn)
         timeline = load_snapshot(self._storage, ()).timeline
         writes = timeline.completed_writes
         known = {write.requested_time for write in writes}
@@ -88,8 +100,46 @@ class RememberedReads:
                 model=dict(model),
                 scan=scan,
                 turn=self._turn,
+                has_pending_compaction=any(i.action is Action.COMPACTION for i in timeline.pending),
             )
         )
+
+    def compare_with_hudi(self, judge: ComparingJudge) -> None:
+        """Compare reads of the latest state, of earlier states and of windows with reads of Hudi."""
+        for options in ({}, READ_OPTIMIZED):
+            judge.compare(self._base_path, options)
+            self.compared["latest"] += 1
+        for moment in self._random.sample(self._moments, min(2, len(self._moments))):
+            self._compare_as_of(judge, moment)
+            later = [each for each in self._moments if each.visible > moment.visible]
+            self._compare_window(judge, moment, None)
+            if later:
+                self._compare_window(judge, moment, self._random.choice(later))
+
+    def _compare_as_of(self, judge: ComparingJudge, moment: Moment) -> None:
+        if moment.has_pending_compaction:
+            return  # Hudi does not read log files of such a state (docs/differences.md).
+        try:
+            judge.compare(self._base_path, {AS_OF: moment.requested})
+        except HudiTableServiceError as error:
+            self._accept(error, [moment], may_be_archived=True)
+        except HudiRefusedError as error:
+            # Hudi refuses all states before the retention of the newest clean (docs/differences.md).
+            if _BEFORE_RETENTION not in error.trace:
+                raise
+        else:
+            self.compared["time travel"] += 1
+
+    def _compare_window(self, judge: ComparingJudge, begin: Moment, end: Moment | None) -> None:
+        """Compare the changes between two moments, or since a moment."""
+        last = self._turn if end is None else end.turn
+        inside = [each for each in self._moments if begin.turn <= each.turn <= last]
+        try:
+            judge.compare(self._base_path, window(begin.visible, end.visible if end else ""))
+        except HudiTableServiceError as error:
+            self._accept(error, inside)
+        else:
+            self.compared["window"] += 1
 
     def _rows(self, scan: TableScan) -> pa.Table:
         found = list(rows_of_scan(self._storage, scan))
@@ -100,7 +150,7 @@ class RememberedReads:
         try:
             found = self._rows(plan_read(self._storage, {AS_OF: moment.requested}))
         except HudiTableServiceError as error:
-            self._accept(error, moment)
+            self._accept(error, [moment], may_be_archived=True)
         else:
             assert_rows_equal(found, moment.model, f"as of {moment.requested}")
             self.counts["time travel"] += 1
@@ -110,7 +160,7 @@ class RememberedReads:
         try:
             found = self._rows(moment.scan)
         except HudiTableServiceError as error:
-            self._accept(error, moment)
+            self._accept(error, [moment])
         else:
             assert_rows_equal(found, moment.model, f"a read planned with {moment.requested}")
             self.counts["planned earlier"] += 1
@@ -123,7 +173,7 @@ class RememberedReads:
                 self._rows(each).to_pylist() for each in (scan.changed, scan.before, scan.remaining)
             )
         except HudiTableServiceError as error:
-            self._accept(error, moment)
+            self._accept(error, [moment])
             return
         left = {tuple(row[name] for name in KEY_COLUMNS) for row in remaining}
         deleted = {row[KEY] for row in before if tuple(row[name] for name in KEY_COLUMNS) not in left}
@@ -133,9 +183,19 @@ class RememberedReads:
         assert_rows_equal(list(rows.values()), model, f"changes since {moment.visible}")
         self.counts["changes"] += 1
 
-    def _accept(self, error: HudiTableServiceError, moment: Moment) -> None:
-        """A read may fail only after a change that removes files; then its message says how to keep them."""
-        is_removed = any(turn > moment.turn for turn in self._removed_files)
+    def _accept(
+        self, error: HudiTableServiceError, moments: Sequence[Moment], *, may_be_archived: bool = False
+    ) -> None:
+        """A read may fail only if it needs a deleted file or an archived commit; its message says how to keep them.
+
+        Args:
+            moments: the states whose files the read needs.
+            may_be_archived: whether the read needs the commits of these states on the active timeline.
+        """
+        is_lost = any(moment.lost_files(self._base_path) for moment in moments)
+        if may_be_archived and not is_lost:
+            first = first_write_time(load_snapshot(self._storage, ()).timeline)
+            is_lost = first is not None and any(moment.requested < first for moment in moments)
         text = f"{error.message} {error.hint or ''}"
-        if not is_removed or (".retained" not in text and "hoodie.keep.min.commits" not in text):
+        if not is_lost or (".retained" not in text and "hoodie.keep.min.commits" not in text):
             raise error

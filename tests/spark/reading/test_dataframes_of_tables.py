@@ -14,6 +14,7 @@ from hudi_table_services.reading.read_changes import read_changes
 from hudi_table_services.reading.read_table import explain_read, read_table
 from judges.rows import ALL_TYPES, KEY, LOCAL_TIME, PARTITION, as_table, assert_rows_equal, merged, some_rows
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, read, window
+from support.spark.arrow_rows import arrow_of
 from support.spark.log_tables import LogTable, new_log_table
 
 SAMPLED = [(6, "COPY_ON_WRITE"), (9, "MERGE_ON_READ")]
@@ -39,11 +40,6 @@ def new_table(base_path: Path, version: int, table_type: str) -> LogTable:
 
 def rows_of(frame: DataFrame) -> list[tuple[object, ...]]:
     return sorted(tuple(row[name] for name in NAMES) for row in frame.collect())
-
-
-def arrow_of(frame: DataFrame) -> pa.Table:
-    """The rows of a frame. Spark 3.5 has no public method for this."""
-    return frame.toArrow() if hasattr(frame, "toArrow") else pa.Table.from_batches(frame._collect_as_arrow())
 
 
 def starts_no_python(frame: DataFrame) -> bool:
