@@ -35,19 +35,20 @@ MODES = pytest.mark.parametrize(
 
 
 @pytest.fixture
+def is_grouped() -> bool:
+    """Whether the loads compute changed groups. Tests replace this value by a parameter."""
+    return False
+
+
+@pytest.fixture
 def chain(
-    spark: SparkSession,
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-    source_version: int,
-    target_version: int,
+    spark: SparkSession, tmp_path: Path, source_version: int, target_version: int, is_grouped: bool
 ) -> CountedChain:
     """A chain that has loaded the first of four commits."""
     source = new_log_table(tmp_path / "s", source_version, hoodie__table__type="COPY_ON_WRITE")
     target_type = TABLE_TYPES[target_version]
     target = new_log_table(tmp_path / "t", target_version, hoodie__table__type=target_type)
     target.ordering_field = ""
-    is_grouped = "is_grouped" in request.fixturenames and request.getfixturevalue("is_grouped")
     source.write([("a", 1, "p0", "x"), ("b", 1, "p0", "y"), ("c", 1, "p1", "z")])
     chain = CountedChain(spark, source, target, is_grouped)
     chain.load("run 1")
