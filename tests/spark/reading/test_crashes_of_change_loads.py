@@ -26,7 +26,7 @@ from support.spark.leftovers import later
 from support.spark.log_tables import new_log_table
 from support.spark.stopped_runs import stopped_runs
 
-EVERY = int(number_from("FAIL_EVERY", 60, 20))
+EVERY = int(number_from("FAIL_EVERY", 45, 20))
 CASES = [
     (False, 9, "MERGE_ON_READ"),
     (True, 6, "COPY_ON_WRITE"),

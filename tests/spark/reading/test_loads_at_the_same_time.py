@@ -128,7 +128,7 @@ def test_each_change_is_loaded_once(
             break
     stop.set()
     for thread in threads:
-        thread.join(LONGEST_S)
+        thread.join(5 * LONGEST_S)
         assert not thread.is_alive(), thread.name
     for loop in loops:
         assert not loop.unexpected, loop.unexpected
