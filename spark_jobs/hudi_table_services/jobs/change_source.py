@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from hudi_table_services.contract.completed_request import result_of_completed
 from hudi_table_services.contract.result import JobResult, Outcome
@@ -13,7 +13,7 @@ from hudi_table_services.jobs.writing.new_table import refuse_incomplete_request
 from hudi_table_services.jobs.writing.table_access import check_table, delete_leftovers
 from hudi_table_services.model.reading.query import EARLIEST, HolesPolicy
 from hudi_table_services.model.table_config import TableConfig
-from hudi_table_services.model.write_stat import REQUEST_ID_KEY, WriteOperation
+from hudi_table_services.model.write_stat import WriteOperation
 from hudi_table_services.options.keys.key_generation import PARTITION_PATH, RECORD_KEY
 from hudi_table_services.options.keys.reading import HOLES_POLICY
 from hudi_table_services.options.option import AnyOption
@@ -137,9 +137,8 @@ def completed_load(request: UpsertRequest) -> JobResult | None:
     )
     if found is None:
         return None
-    # The attempt that committed may have died before it deleted its temporary files. It staged rows under its load id.
-    load_id = found[1].extra_metadata.get(REQUEST_ID_KEY, request.request_id)
-    delete_leftovers(table, replace(request, request_id=load_id), resolve_options(request))
+    # The attempt that committed may have died before it deleted its temporary files.
+    delete_leftovers(table, request, resolve_options(request))
     return result_of_completed(request, *found)
 
 

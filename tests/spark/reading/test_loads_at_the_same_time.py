@@ -66,7 +66,7 @@ class Loop:
             if self.stop.is_set():
                 return
             try:
-                result = self.chain.load(f"{name}/{number}")
+                result = self.chain.load(f"{self.chain.chain}/{name}/{number}")
                 self.outcomes[result.outcome.value] += 1
             except (CommitConflictError, CommitStateUnknownError) as error:
                 self.outcomes[error.kind] += 1

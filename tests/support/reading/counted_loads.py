@@ -169,8 +169,8 @@ class CountedChain:
         """Check that the target equals the full computation, and that another load finds nothing to load.
 
         Args:
-            may_have_staged: whether the target may contain staged rows of an earlier load that died after its commit.
-                Other requests remove these rows only after a day.
+            may_have_staged: whether the target may contain staged rows of an earlier load that died. Other requests
+                remove these rows only after a day.
         """
         assert self.rows() == self.expected(), where
         assert_windows_join(self.target, self.source, self.chain)
