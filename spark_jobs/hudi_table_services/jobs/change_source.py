@@ -10,7 +10,7 @@ from hudi_table_services.contract.result import JobResult, Outcome
 from hudi_table_services.contract.writing import SourceMode, SourceSpec, UpsertRequest, is_same_location
 from hudi_table_services.errors import CommitConflictError, InvalidRequestError, TableNotFoundError
 from hudi_table_services.jobs.writing.new_table import refuse_incomplete_request
-from hudi_table_services.jobs.writing.table_access import check_table
+from hudi_table_services.jobs.writing.table_access import check_table, delete_leftovers
 from hudi_table_services.model.reading.query import EARLIEST, HolesPolicy
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.write_stat import WriteOperation
@@ -126,7 +126,7 @@ def start_of(request: UpsertRequest, source: ChangeSource) -> LoadStart:
 
 
 def completed_load(request: UpsertRequest) -> JobResult | None:
-    """Return the result of the load that completed the request, or None."""
+    """Return the result of the load that completed the request, or None. Delete temporary files of this load."""
     storage = open_storage(request.base_path, request.storage_options)
     config = find_table_config(storage)
     if config is None or not request.can_be_repeated:
@@ -135,7 +135,11 @@ def completed_load(request: UpsertRequest) -> JobResult | None:
     found = find_completed_anywhere(
         storage, config, table.timeline_store, table.load_timeline(), request.request_id
     )
-    return None if found is None else result_of_completed(request, *found)
+    if found is None:
+        return None
+    # The attempt that committed may have died before it deleted its temporary files.
+    delete_leftovers(table, request, resolve_options(request))
+    return result_of_completed(request, *found)
 
 
 def check_load(request: UpsertRequest, spec: SourceSpec) -> JobResult | None:

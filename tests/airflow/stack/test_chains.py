@@ -11,6 +11,7 @@ from airflow_stack.api import AirflowApi, wait_until
 from airflow_stack.stack import AirflowStack
 
 from judges.hudi_rs import read_snapshot
+from support.reading.counted_loads import assert_windows_join, windows
 from support.spark.log_tables import LogTable, Row, new_log_table
 
 pytestmark = pytest.mark.thorough
@@ -45,18 +46,6 @@ def wait_for_copy(api: AirflowApi, source: LogTable, copy: Path) -> None:
         return stored(copy, "k", "ts", "p", "v") == expected
 
     wait_until(is_equal, LONG, lambda: f"{stored(copy, 'k', 'ts', 'p', 'v')} is not {expected}")
-
-
-def windows(target: Path) -> list[tuple[str, str]]:
-    """Begin and end of the window of each load, in the order of the commits."""
-    store = LogTable(target).timeline_store
-    found = []
-    for instant in store.load().completed_writes:
-        extra = store.commit_metadata(instant).extra_metadata
-        (end,) = (value for key, value in extra.items() if "airflow.change_position." in key)
-        # The request id of a load ends with its position and a hash.
-        found.append((extra["airflow.request_id"].split("/")[-2], end))
-    return found
 
 
 def test_a_commit_starts_the_load_and_a_run_without_new_commits_is_skipped(
@@ -122,7 +111,5 @@ def test_parallel_runs_of_a_backfill_load_each_change_once(
     api.backfill(dag_id, f"2013-01-{DAYS + 1:02d}", f"2013-01-{DAYS + 1:02d}")
     wait_until(lambda: are_done(DAYS + 1), LONG, lambda: str(api.runs(dag_id)))
     assert stored(counts, "p", "n", "total") == expected()
-    found = windows(counts)
-    assert [begin for begin, _ in found] == ["earliest", *(end for _, end in found[:-1])]
-    assert found[-1][1] == source.newest()[0].visible_from
-    assert len(found) > 1
+    assert_windows_join(LogTable(counts), source)
+    assert len(windows(LogTable(counts))) > 1

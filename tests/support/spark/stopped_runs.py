@@ -2,32 +2,41 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from hudi_table_services.contract.result import JobResult
 from hudi_table_services.errors import StorageError
 from hudi_table_services.storage.stores.local import LocalStorage
 from support.depth import IS_ALL
 from support.faulty_storage import Crash, FaultyStorage
-from support.spark.writing import TableUnderTest
 
 STEP = 3
 FEW_CHANGES = 9
 """A job that makes at most this number of changes, such as a cancellation, is stopped at every change."""
 COMPLETED = (".commit", ".replacecommit")
 
-Act = Callable[[TableUnderTest, FaultyStorage], JobResult]
+
+class HasBasePath(Protocol):
+    """A table under test."""
+
+    @property
+    def base_path(self) -> Path: ...
+
+
+T = TypeVar("T", bound=HasBasePath)
+Act = Callable[[T, FaultyStorage], JobResult]
 
 
 def stopped_runs(
-    start: Callable[[Path], TableUnderTest],
+    start: Callable[[Path], T],
     folder: Path,
-    act: Act,
+    act: Act[T],
     *,
     after: bool = False,
     error: Callable[[], BaseException] = Crash,
     at_least: int = 2,
     turn: int = 0,
-) -> Iterator[TableUnderTest]:
+) -> Iterator[T]:
     """Yield the table as each stopped run left it.
 
     Args:
@@ -68,7 +77,7 @@ def sample(changes: list[str], turn: int) -> list[int]:
     return sorted(number for number in {1, last} | around | every_third if number <= last)
 
 
-def _changes(table: TableUnderTest, act: Act) -> list[str]:
+def _changes(table: T, act: Act[T]) -> list[str]:
     """Operation and path of each change that the job makes if no change fails."""
     storage = FaultyStorage(LocalStorage(str(table.base_path)))
     act(table, storage)

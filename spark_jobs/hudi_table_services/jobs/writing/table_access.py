@@ -9,7 +9,7 @@ from hudi_table_services.errors import InvalidRequestError, StorageError, Unsupp
 from hudi_table_services.model.merging.merge_rule import Fill, MergeRule
 from hudi_table_services.model.table_config import TableConfig
 from hudi_table_services.model.table_version import TableType
-from hudi_table_services.model.write_stat import WriteOperation
+from hudi_table_services.model.write_stat import WriteOperation, load_id_in
 from hudi_table_services.options.keys.log_files import TABLE_TYPE
 from hudi_table_services.options.writing_values import WriteOptions
 from hudi_table_services.planning.table.merge_rules import merge_rule
@@ -63,12 +63,15 @@ def check_table(request: UpsertRequest, options: WriteOptions, config: TableConf
 
 def staging_area(table: TableAccess, request: UpsertRequest, options: WriteOptions) -> StagingArea:
     """Return the folder in which the write stages its rows."""
+    # All loads of changes from one position have the same request id. A load must not delete the rows that the running
+    # load of another caller has staged, so the folder belongs to the caller.
+    owner = load_id_in(options.extra_metadata) or request.request_id
     # A dry run must not delete the staged rows of a running write with the same request id.
     return StagingArea(
         table.storage,
         options.staging_path,
         table.clock,
-        owner="" if request.dry_run else request.request_id,
+        owner="" if request.dry_run else owner,
         leaves_no_folder=request.dry_run or not table.exists,
     )
 

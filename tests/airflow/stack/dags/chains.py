@@ -35,8 +35,8 @@ with DAG("chain_follows", schedule=[COMMITTED], catchup=False, max_active_runs=1
     load("chain_copy", FOLLOWED, source_sql=CONVERTED, record_key="k", partition_by="p")
 
 # While a run loads changes, another run that loads the same changes fails and is retried in the first DAG, and waits in
-# the second DAG.
-for name, turns in (("chain_retries", {}), ("chain_turns", {"take_turns": True})):
+# the second DAG. The runs of the third DAG run one after another.
+for name, turns in (("chain_retries", {}), ("chain_turns", {"take_turns": True}), ("chain_again", {})):
     with days(name):
         load(
             f"{name}_counts",
