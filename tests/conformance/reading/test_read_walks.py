@@ -15,7 +15,7 @@ from judges.reading.remembered_reads import RememberedReads
 from support.depth import by_depth, cases
 
 TURNS = by_depth(12, 60)
-TURNS_PER_COMPARISON = 4
+TURNS_PER_COMPARISON = 6
 
 
 @pytest.mark.oracles(V6_OLD, V8, V9)
