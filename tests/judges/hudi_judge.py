@@ -178,6 +178,20 @@ class HudiJudge:
             options["hoodie.datasource.read.end.instanttime"] = end
         return self.read(base_path, options)
 
+    def stream(
+        self, base_path: Path | str, checkpoint: Path, options: Mapping[str, str] | None = None
+    ) -> tuple[list[pa.Table], list[dict[str, Any]]]:
+        """Run a stream that continues from ``checkpoint``, until it has read all commits.
+
+        Returns:
+            The rows of each new batch, with the meta columns; and the positions in the checkpoint after each batch of
+            the stream, including earlier ones.
+        """
+        target = self._transit_file().with_suffix("")
+        arguments = {"target": str(target), "checkpoint": str(checkpoint), "options": dict(options or {})}
+        found = self._request("stream", base_path=str(base_path), **arguments)
+        return [_take(Path(path)) for path in found["paths"]], found["positions"]
+
     def sql(self, *statements: str, settings: Mapping[str, str] | None = None) -> list[dict[str, Any]]:
         """Run SQL statements with session ``settings``; return the last rows (dates and decimals as text)."""
         return list(self._request("sql", statements=list(statements), settings=dict(settings or {})))

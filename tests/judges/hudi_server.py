@@ -106,6 +106,28 @@ class Server:
         self._save(rows, target)
         return {"schema": json.loads(rows.schema.json())}
 
+    def stream(self, base_path, target, checkpoint, options=None):
+        """Run a stream until it has read all commits. Write the rows of each batch to a Parquet file of its own.
+
+        Returns:
+            The paths of the files, and the positions that the checkpoint stores for all batches of the stream.
+        """
+        paths = []
+
+        def save(batch, number):
+            path = f"{target}-{number}.parquet"
+            self._save(batch, path)
+            paths.append(path)
+
+        frame = self.spark.readStream.format("hudi").options(**(options or {})).load(base_path)
+        writer = frame.writeStream.foreachBatch(save).option("checkpointLocation", checkpoint)
+        query = writer.trigger(availableNow=True).start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
+        return {"paths": paths, "positions": _positions(checkpoint)}
+
     def sql(self, statements, settings=None, target=None):
         """Run SQL with session settings. Return the rows of the last statement, or write these rows to ``target``."""
         with self._session_settings(settings or {}):
@@ -150,6 +172,16 @@ class Server:
         finally:
             for key in settings:
                 configuration.unset(key)
+
+
+def _positions(checkpoint):
+    """Return the last line of each file in the checkpoint of a query that stores the end of a batch, oldest first."""
+    found = []
+    folder = os.path.join(checkpoint, "offsets")
+    for name in sorted((name for name in os.listdir(folder) if name.isdigit()), key=int):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found.append(json.loads(file.read().splitlines()[-1]))
+    return found
 
 
 def error_answer(error):

@@ -18,6 +18,8 @@ pytest.importorskip(
 )
 
 START, COMMITS = "hoodie.datasource.streaming.startOffset", "hoodie.airflow.stream.commits.per.batch"
+BYTES = "hoodie.airflow.stream.bytes.per.batch"
+KINDS = [(version, kind) for version in (6, 8, 9) for kind in ("COPY_ON_WRITE", "MERGE_ON_READ")]
 ATTEMPTS = 4
 NO_PROCESS = "Python worker failed to connect back"
 Work = Callable[[DataFrame, int], None]
@@ -52,12 +54,13 @@ def collector(found: list[Rows]) -> Work:
     return collect
 
 
-@pytest.mark.parametrize("table_type", cases(["COPY_ON_WRITE", "MERGE_ON_READ"], ["MERGE_ON_READ"]))
+@pytest.mark.parametrize("kind", cases(KINDS, [(9, "MERGE_ON_READ")], lambda kind: f"{kind[0]}-{kind[1]}"))
 def test_a_batch_has_a_limit_of_commits_and_a_stream_continues_from_its_checkpoint(
-    spark: SparkSession, tmp_path: Path, table_type: str
+    spark: SparkSession, tmp_path: Path, kind: tuple[int, str]
 ) -> None:
     register_data_source(spark)
-    table = new_log_table(tmp_path / "t", 9, hoodie__table__type=table_type)
+    version, table_type = kind
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type=table_type)
     table.write([("a", 1, "p0", "a1"), ("b", 1, "p1", "b1")])
     table.write([("a", 2, "p0", "a2")])
     found: list[Rows] = []
@@ -71,6 +74,25 @@ def test_a_batch_has_a_limit_of_commits_and_a_stream_continues_from_its_checkpoi
     found.clear()
     read_all(spark, table, tmp_path / "c", collector(found))
     assert found == []
+
+
+@pytest.mark.parametrize("version", cases([6, 8, 9], [6]))
+def test_a_batch_has_a_limit_of_bytes_and_at_least_one_commit(
+    spark: SparkSession, tmp_path: Path, version: int
+) -> None:
+    register_data_source(spark)
+    table = new_log_table(tmp_path / "t", version, hoodie__table__type="COPY_ON_WRITE")
+    sizes = []
+    for number in range(4):
+        table.write([(f"k{number}", 1, f"p{number}", f"v{number}")])
+        sizes.append(sum(stat.file_size_bytes for stat in table.newest()[1].write_stats))
+    rows = [(f"k{number}", f"v{number}") for number in range(4)]
+    found: list[Rows] = []
+    read_all(spark, table, tmp_path / "two", collector(found), {BYTES: str(max(sizes) * 2)})
+    assert found == [rows[:2], rows[2:]]
+    found.clear()
+    read_all(spark, table, tmp_path / "one", collector(found), {BYTES: "1"})
+    assert found == [[row] for row in rows]
 
 
 def test_a_stream_can_begin_after_a_given_commit(spark: SparkSession, tmp_path: Path) -> None:
