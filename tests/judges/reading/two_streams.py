@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from hudi_table_services.options.reading.stream_options import stream_request
-from hudi_table_services.reading.scan_reader import plan_read, rows_of_scan
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from hudi_table_services.tables.reading.stream_positions import first_position, next_position
 from judges.hudi_judge import HudiJudge
 from judges.rows import KEY, assert_rows_equal, rows_by_key
