@@ -8,7 +8,6 @@ import pytest
 
 from e2e.job_processes import SOURCES, JobProcess, environment, spark_settings
 from judges.table_files import data_files, instant_names
-from support.depth import cases
 from support.spark.log_tables import LogTable, Row, new_log_table
 
 SCRIPT = Path(__file__).with_name("streaming_process.py")
@@ -59,7 +58,8 @@ class Stream:
         return sorted(row for rows in self.rows[:commits] for row in rows)
 
 
-@pytest.mark.parametrize("table_type", cases(["COPY_ON_WRITE", "MERGE_ON_READ"], ["COPY_ON_WRITE"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("table_type", ["COPY_ON_WRITE", "MERGE_ON_READ"])
 def test_drivers_that_are_killed_during_and_after_the_write_of_a_batch_lose_and_double_no_rows(
     tmp_path: Path, table_type: str
 ) -> None:
