@@ -100,21 +100,6 @@ def lost_file(storage: Storage, snapshot: TableSnapshot, path: str) -> CorruptTa
     )
 
 
-def lost_file_in(storage: Storage, message: str) -> CorruptTableError | None:
-    """Like `lost_file`, if only the error message of another program is known.
-
-    The function checks each file whose name occurs in the message.
-    """
-    try:
-        snapshot = load_snapshot(storage)
-    except HudiTableServiceError as error:
-        _LOG.warning("Cannot find out whether the metadata table lists the missing file: %s", error)
-        return None
-    paths = (path for each in snapshot.all_slices for path in each.paths)
-    found = (lost_file(storage, snapshot, path) for path in paths if path.rpartition("/")[2] in message)
-    return next((lost for lost in found if lost is not None), None)
-
-
 def _lists(snapshot: TableSnapshot, path: str) -> bool:
     return snapshot.is_from_metadata_table and any(path in each.paths for each in snapshot.all_slices)
 

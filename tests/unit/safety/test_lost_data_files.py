@@ -1,13 +1,13 @@
 """The metadata table lists data files that do not exist: errors report this, and no job makes the loss worse."""
 
 import pytest
-from hudi import HudiTable
 
 from hudi_table_services.contract.cleaning import CleanRequest
 from hudi_table_services.contract.health import HealthReport, HealthRequest
 from hudi_table_services.errors import (
     CorruptTableError,
     ExecutionFailedError,
+    InvalidRequestError,
     ObjectNotFoundError,
     StorageError,
     UnhealthyTableError,
@@ -16,15 +16,11 @@ from hudi_table_services.jobs.cleaning.clean import clean
 from hudi_table_services.jobs.health.table_health import table_health
 from hudi_table_services.model.table_snapshot import TableSnapshot
 from hudi_table_services.model.table_version import TableVersion
-from hudi_table_services.storage.stores.local import LocalStorage
 from hudi_table_services.storage.stores.storage import Storage
-from hudi_table_services.tables.cleaned_files import (
-    conflict_where_cleaned,
-    lost_file_in,
-    naming_lost_files,
-)
+from hudi_table_services.tables.cleaned_files import conflict_where_cleaned, naming_lost_files
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from support.metadata_table.maintained_tables import A, B, Write, access, copied, maintained, ticking
+from support.reading.read_here import read, window
 
 VERSIONS = pytest.mark.parametrize("version", [TableVersion.V6, TableVersion.V9], ids=lambda v: v.name)
 SAYS_SO = r"The metadata table lists a/.*\.parquet, but the storage does not have this file"
@@ -76,18 +72,13 @@ def test_an_error_about_another_file_does_not_change(version: TableVersion) -> N
             raise ObjectNotFoundError("It could not be read.", path=name)
 
 
-def test_the_failure_of_hudi_rs_names_the_lost_file(tmp_path) -> None:
-    """Airflow's hook reads rows with hudi-rs."""
-    memory, _, path = with_lost_file(TableVersion.V9)
-    storage = LocalStorage(str(tmp_path))
-    for stored in memory.list_files():
-        storage.write(stored.path, memory.read(stored.path))
-    with pytest.raises(Exception, match=path.rpartition("/")[2]) as caught:
-        HudiTable(str(tmp_path)).read()
-    error = lost_file_in(storage, str(caught.value))
-    assert error is not None
-    assert error.path == path
-    assert lost_file_in(storage, "another failure") is None
+@VERSIONS
+def test_a_read_of_a_window_names_a_lost_file(version: TableVersion) -> None:
+    """Airflow's hook reads the rows of a window in this way."""
+    storage, _, path = with_lost_file(version)
+    end = max(each.visible_from for each in load_snapshot(storage).timeline.completed_writes)
+    with pytest.raises(InvalidRequestError, match=f"{path}, do not exist any more"):
+        read(storage, window("earliest", end))
 
 
 @VERSIONS
