@@ -13,7 +13,7 @@ FEW, MANY = 8, 32
 """Numbers of file groups of the two tables of each kind. The difference shows the requests for each file."""
 
 _ROWS_OF_A_GROUP = 200
-_FOOTER = 3.0
+_FOOTER = 1.0
 """Requests to read one footer."""
 
 

@@ -268,6 +268,9 @@ class _Requests(BaseHTTPRequestHandler):
         headers = {"ETag": found.etag, "Last-Modified": formatdate(found.modified, usegmt=True)}
         if wanted is not None:
             start, length = _range(wanted, found.size)
+            if length == 0:
+                self._fail(416, "InvalidRange", with_content=with_content)
+                return
             headers["Content-Range"] = f"bytes {start}-{start + length - 1}/{found.size}"
         content = found.part(start, length) if with_content else b""
         self._answer(200 if wanted is None else 206, content, headers=headers, length=length)

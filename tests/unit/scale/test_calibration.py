@@ -11,7 +11,7 @@ from scale.measuring import Measurement
 from scale.page import PAGE, markdown_table, with_section
 from scale.scenarios import CORES, SCENARIOS, days, useful_cores
 
-REQUESTS = Requests(driver=45, footer=3, search=4, rewrite=8, insert=5, fill=9, log=2)
+REQUESTS = Requests(driver=45, footer=1, search=4, rewrite=8, insert=5, fill=9, log=2)
 GROUPS = 8
 COSTS = Costs(
     open_s=0.5,

@@ -74,6 +74,36 @@ def test_parts_of_a_file_are_read(storage: ObjectStoreStorage) -> None:
     assert storage.read("day=1/a file") == b"0123456789"
 
 
+def test_a_small_file_takes_one_request_whatever_is_read(
+    storage: ObjectStoreStorage, server: ObjectServer
+) -> None:
+    storage.write("small", bytes(300_000))
+    before = server_counts(server.endpoint)
+    with storage.open_reader("small") as reader:
+        reader.seek(-8, 2)
+        assert reader.read() == bytes(8)
+        reader.seek(0)
+        assert reader.read(100) == bytes(100)
+        reader.seek(150_000)
+        assert len(reader.read()) == 150_000
+    assert server_counts(server.endpoint) - before == {"GET": 1}
+
+
+def test_the_rest_of_a_file_takes_two_requests(storage: ObjectStoreStorage, server: ObjectServer) -> None:
+    data = bytes(range(256)) * 12_000
+    storage.write("large", data)
+    before = server_counts(server.endpoint)
+    with storage.open_reader("large") as reader:
+        assert reader.read() == data
+    assert server_counts(server.endpoint) - before == {"GET": 2}
+
+
+def test_an_empty_file_is_read(storage: ObjectStoreStorage) -> None:
+    storage.write("empty", b"")
+    with storage.open_reader("empty") as reader:
+        assert reader.read() == b""
+
+
 def test_an_object_is_created_once_and_replaced_if_it_has_the_expected_version(
     storage: ObjectStoreStorage,
 ) -> None:

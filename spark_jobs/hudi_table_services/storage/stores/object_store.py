@@ -40,6 +40,9 @@ CLIENT_SETTINGS = (
 """Settings of obstore's HTTP client; all other settings belong to the store."""
 
 _READ_BUFFER_BYTES = 1024 * 1024
+_TAIL_BYTES = 512 * 1024
+"""Bytes that the first request for a file reads: enough for most footers, and for whole staged files of small writes."""
+
 _DELETE_BATCH = 1000
 
 _DENIED = (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError)
@@ -206,7 +209,25 @@ class ObjectStoreStorage:
             with translate_errors("read", path):
                 return obstore.get_range(self.store, path, start=start, length=length)
 
-        return cast(BinaryIO, io.BufferedReader(RangeReader(self.size(path), read_range), _READ_BUFFER_BYTES))
+        size, tail = self._size_and_tail(checked_path(path))
+        return cast(BinaryIO, io.BufferedReader(RangeReader(size, read_range, tail), _READ_BUFFER_BYTES))
+
+    def _size_and_tail(self, path: str) -> tuple[int, bytes]:
+        """Return the size of an object and its last bytes, which hold the footer, or the whole content if it is small.
+
+        One request returns both. Azure has no request for the last bytes, and stores refuse this request for an empty
+        object; then only the size is read.
+        """
+        if self.uri.startswith(_AZURE_SCHEMES):
+            return self.size(path), b""
+        try:
+            with translate_errors("read", path):
+                found = obstore.get(self.store, path, options={"range": {"suffix": _TAIL_BYTES}})
+                return int(found.meta["size"]), bytes(found.bytes())
+        except (ObjectNotFoundError, StoragePermissionError):
+            raise
+        except StorageError:
+            return self.size(path), b""
 
     def open_writer(self, path: str) -> BinaryIO:
         with translate_errors("write", path):

@@ -11,11 +11,14 @@ class RangeReader(io.RawIOBase):
     Args:
         size: length of the file in bytes.
         read_range: returns the bytes at an offset, with a given length.
+        tail: the last bytes of the file if they are known. The stream does not read them again.
     """
 
-    def __init__(self, size: int, read_range: Callable[[int, int], Any]) -> None:
+    def __init__(self, size: int, read_range: Callable[[int, int], Any], tail: bytes = b"") -> None:
         self._size = size
         self._read_range = read_range
+        self._tail = memoryview(tail)
+        self._tail_start = size - len(tail)
         self._position = 0
 
     def readable(self) -> bool:
@@ -36,10 +39,23 @@ class RangeReader(io.RawIOBase):
         wanted = min(len(buffer), max(0, self._size - self._position))
         if wanted == 0:
             return 0
-        data = self._read_range(self._position, wanted)
+        if self._position >= self._tail_start:
+            first = self._position - self._tail_start
+            data = self._tail[first : first + wanted]
+        else:
+            # A raw stream may return fewer bytes than requested, so a read ends where the known bytes begin.
+            data = self._read_range(self._position, min(wanted, self._tail_start - self._position))
         buffer[: len(data)] = memoryview(data)
         self._position += len(data)
         return len(data)
+
+    def readall(self) -> bytes:
+        """Read the rest with one call for the unknown bytes. The inherited method would read 8 KiB with each call."""
+        content = bytearray(max(0, self._size - self._position))
+        read = 0
+        while count := self.readinto(memoryview(content)[read:]):
+            read += count
+        return bytes(content[:read])
 
 
 class Upload(io.RawIOBase):

@@ -1,6 +1,7 @@
 """The contract of `Storage`; every implementation must pass these tests."""
 
 import pickle
+import random
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -206,6 +207,28 @@ class StorageContract:
             assert source.read(7) == data[300_000:300_007]
             assert source.tell() == 300_007
         assert storage.read("data/file.parquet") == data
+
+    @pytest.mark.parametrize("size", [0, 1, 512 * 1024, 512 * 1024 + 1, 1_700_000])
+    def test_a_stream_reads_the_whole_file_from_its_beginning(self, storage: Storage, size: int) -> None:
+        data = random.Random(size).randbytes(size)
+        storage.create("data", data)
+        with storage.open_reader("data") as source:
+            assert source.read() == data
+            assert source.read(1) == b""
+        with storage.open_reader("data") as source:
+            assert b"".join(iter(lambda: source.read(100_001), b"")) == data
+
+    def test_a_stream_reads_ranges_in_any_order(self, storage: Storage) -> None:
+        chance = random.Random(1)
+        data = chance.randbytes(1_300_000)
+        storage.create("data", data)
+        with storage.open_reader("data") as source:
+            for _ in range(40):
+                start, length = chance.randrange(len(data) + 10), chance.choice([1, 4_096, 700_000])
+                source.seek(start)
+                assert source.read(length) == data[start : start + length]
+            source.seek(0, 2)
+            assert source.tell() == len(data)
 
 
 class ConditionalContract:
