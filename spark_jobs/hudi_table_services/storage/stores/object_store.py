@@ -41,7 +41,7 @@ CLIENT_SETTINGS = (
 
 _READ_BUFFER_BYTES = 1024 * 1024
 _TAIL_BYTES = 512 * 1024
-"""Bytes that the first request for a file reads: enough for most footers, and for whole staged files of small writes."""
+"""Bytes that the first request for a file reads: enough for most footers, and for whole files of small writes."""
 
 _DELETE_BATCH = 1000
 
