@@ -1,4 +1,4 @@
-"""Find out whether a changed module of ``tests/``, or a changed page, can affect a group of tests."""
+"""Find out whether a changed module of ``tests/``, page, or file of ``benchmarks/`` can affect a group of tests."""
 
 import ast
 import re
@@ -8,31 +8,37 @@ from functools import cache
 from pathlib import Path
 
 TESTS = "tests"
+BENCHMARKS = "benchmarks"
+PAGES = (".md", ".svg")
+"""Ends of the names of pages and of their pictures."""
+
 _WORDS = re.compile(r"[\w.-]*\w")
 
 
 def affects(root: Path, changed: str, folders: Iterable[str]) -> bool:
-    """Whether a Python module below ``tests/``, or a page, can affect the tests in some folders.
+    """Whether a module below ``tests/``, a page, or a file of ``benchmarks/`` can affect the tests in some folders.
 
     A module affects a test that imports the module, directly or through other modules of ``tests/``. The name of a
     module in a string counts as an import, because pytest loads plugins by name, and some tests start modules as
     programs. In the same way, a page affects the tests that name its file. A ``conftest.py`` affects the tests in its
-    folder and in all folders below. A ``sitecustomize.py`` affects the tests that name its folder.
+    folder and in all folders below. A ``sitecustomize.py`` affects the tests that name its folder. A file of
+    ``benchmarks/`` affects the tests that import a package of this folder, or name the folder.
 
     Args:
         root: folder of the repository.
-        changed: path of the module or page, relative to `root`. The file may have been deleted.
+        changed: path of the file, relative to `root`. The file may have been deleted.
         folders: folders of the tests, relative to `root`.
     """
     places = [root / folder for folder in folders]
     if _is_below(root / changed, places):
         return True
+    names = _packages_of_benchmarks(root) if _is_benchmark(changed) else _names(changed)
     modules = _modules(root)
     open_ = [path for path in modules if _is_below(path, places) or _is_conftest_of(path, places)]
     seen = set(open_)
     while open_:
         mentioned = modules[open_.pop()].mentioned
-        if _names(changed) & mentioned:
+        if names & mentioned:
             return True
         found = [path for path in modules if path not in seen and modules[path].names & mentioned]
         seen.update(found)
@@ -62,12 +68,21 @@ def _is_conftest_of(path: Path, folders: Iterable[Path]) -> bool:
     return path.name == "conftest.py" and any(path.parent in folder.parents for folder in folders)
 
 
+def _is_benchmark(path: str) -> bool:
+    return path.startswith(f"{BENCHMARKS}/")
+
+
+def _packages_of_benchmarks(root: Path) -> frozenset[str]:
+    """The folder and its packages. Any of their modules may import any other, so all of them count as one."""
+    return frozenset({BENCHMARKS, *(each.parent.name for each in (root / BENCHMARKS).glob("*/__init__.py"))})
+
+
 def _names(path: str) -> frozenset[str]:
     """Names by which a module may be imported: its dotted path below ``tests/``, and each end of this path.
 
     Tests name a page by its file name, and put the folder of a ``sitecustomize.py`` on the path of modules.
     """
-    if path.endswith(".md"):
+    if path.endswith(PAGES):
         return frozenset({Path(path).name})
     if Path(path).name == "sitecustomize.py":
         return frozenset({Path(path).parent.name})

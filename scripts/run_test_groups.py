@@ -7,7 +7,7 @@ the first lane is printed immediately, and the output of each other lane is prin
 failure ends all lanes; with ``KEEP_GOING=1``, all groups run.
 
 With ``RESUME=1``, a run that was ended continues: groups that have passed do not run again. A group runs again if a
-file has changed since then, except modules of ``tests/`` and pages that its tests do not use.
+file has changed since then, except pages, modules of ``tests/`` and files of ``benchmarks/`` that its tests do not use.
 
 ``build/test-times.json`` contains the seconds and the number of tests of each group. ``scripts/make_testing_doc.py``
 writes these numbers into ``docs/testing.md``.
@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import IO
 from xml.etree import ElementTree
 
-from changed_tests import affects
+from changed_tests import PAGES, affects
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "test-reports"
@@ -234,7 +234,8 @@ def _has_same_files(group: str, before: str, now: str) -> bool:
 
 
 def _may_affect(path: str, folders: Sequence[str]) -> bool:
-    is_known = path.endswith(".md") or (path.startswith("tests/") and path.endswith(".py"))
+    is_known = path.endswith(PAGES) or path.startswith("benchmarks/")
+    is_known = is_known or (path.startswith("tests/") and path.endswith(".py"))
     return not is_known or affects(ROOT, path, folders)
 
 

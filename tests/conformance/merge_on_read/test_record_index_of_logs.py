@@ -70,7 +70,8 @@ def table(request: pytest.FixtureRequest, hudi, tmp_path: Path) -> IndexedTable:
     return IndexedTable(tmp_path / "t", oracle, hudi(oracle.release), PLAIN, options)
 
 
-@pytest.mark.parametrize("creator", cases(["hudi", "engine"], ["hudi"]))
+@pytest.mark.thorough
+@pytest.mark.parametrize("creator", ["hudi", "engine"])
 def test_hudi_finds_rows_by_our_entries(table: IndexedTable, creator: str) -> None:
     first = some_rows(range(20), 1, PLAIN)
     if creator == "hudi":
@@ -161,6 +162,7 @@ def test_a_delete_that_loses_keeps_the_entry_of_the_row(table: IndexedTable) -> 
     assert len(table.judge.read(table.base_path)) == len(kept)
 
 
+@pytest.mark.thorough
 def test_hudi_and_the_engine_roll_back_each_others_delta_commits(table: IndexedTable) -> None:
     # A write cannot be undone after the metadata table was compacted.
     table.options = {**INDEX, COMPACTS_AFTER: "50"}

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.oracles(V6_OLD, V8, V9)
 
 COMPLETED = (".commit", ".deltacommit", ".replacecommit")
 every_oracle = pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
+LAYOUTS = {True: "partitioned", False: "not-partitioned"}
 # `make test` runs these tests with one release of Hudi.
 oldest = pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
 newest = pytest.mark.parametrize("oracle", cases(ORACLES, [V9]))
@@ -70,7 +71,7 @@ def compare_with_hudi_rs(base_path: Path, what: str) -> None:
 
 
 @oldest
-@pytest.mark.parametrize("is_partitioned", [True, False], ids=["partitioned", "not-partitioned"])
+@pytest.mark.parametrize("is_partitioned", cases([True, False], [True], name=LAYOUTS.__getitem__))
 def test_reads_of_copy_on_write_tables_return_the_rows_of_hudi(
     hudi, tmp_path: Path, oracle: Oracle, is_partitioned: bool
 ) -> None:

@@ -75,7 +75,7 @@ class StreamedTable(SharedTable):
         self.streams.compare([a_key(number) for number in numbers], f"{what}, {self.oracle}")
 
 
-@kinds((V9, MERGE))
+@kinds()
 def test_upserts_deletes_and_clusterings_give_the_batches_of_hudi(hudi, tmp_path: Path, kind: Kind) -> None:
     table = StreamedTable(hudi, tmp_path, kind)
     table.hudi_upserts(range(3), 2)
@@ -114,7 +114,7 @@ def test_compactions_give_the_batches_of_hudi(hudi, tmp_path: Path, oracle: Orac
     table.compare([], "a compaction of Hudi")
 
 
-@kinds((V6_OLD, COPY))
+@kinds((V9, MERGE))
 def test_overwritten_partitions_and_starts_give_the_batches_of_hudi(hudi, tmp_path: Path, kind: Kind) -> None:
     table = StreamedTable(hudi, tmp_path, kind)
     table.hudi_upserts([1, 3], 2)

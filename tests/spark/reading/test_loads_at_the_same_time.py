@@ -89,14 +89,15 @@ class Loop:
         return chain.expected()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("sources", "loaders", "is_grouped", "version", "table_type"),
     [
         (2, 2, False, 9, "MERGE_ON_READ"),
-        pytest.param(1, 3, False, 6, "COPY_ON_WRITE", marks=pytest.mark.thorough),
-        pytest.param(1, 3, True, 9, "COPY_ON_WRITE", marks=pytest.mark.thorough),
-        pytest.param(2, 2, True, 6, "MERGE_ON_READ", marks=pytest.mark.thorough),
-        pytest.param(2, 2, False, 8, "MERGE_ON_READ", marks=pytest.mark.thorough),
+        (1, 3, False, 6, "COPY_ON_WRITE"),
+        (1, 3, True, 9, "COPY_ON_WRITE"),
+        (2, 2, True, 6, "MERGE_ON_READ"),
+        (2, 2, False, 8, "MERGE_ON_READ"),
     ],
 )
 def test_each_change_is_loaded_once(

@@ -90,12 +90,20 @@ def test_a_changed_helper_repeats_the_groups_that_use_it(
         ("docs/readers.md", {"test-readers"}),
         ("docs/s3-costs.md", {"test-s3"}),
         ("docs/adr/0001-no-such-decision.md", set()),
+        ("docs/images/benchmark-seconds.svg", set()),
     ],
 )
 def test_a_changed_page_repeats_only_the_groups_that_read_it(
     runner: ModuleType, path: str, groups: set[str]
 ) -> None:
     assert affected(runner, path) == groups
+
+
+@pytest.mark.parametrize("path", ["benchmarks/bench/figures.py", "benchmarks/quiet_run/scenarios.json"])
+def test_a_changed_benchmark_repeats_only_the_groups_that_run_benchmarks(
+    runner: ModuleType, path: str
+) -> None:
+    assert affected(runner, path) == {"test-airflow-stack"}
 
 
 @pytest.mark.parametrize("path", ["tests/platforms/a_file.json", "tests/conftest.py"])
