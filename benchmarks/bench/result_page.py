@@ -4,13 +4,13 @@ import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import escape
 
+from bench.page_sections import PageError, write_section
+from bench.pictures import Bar, bars_picture
 from bench.results import Ratio, Result, ratios, read_results
 from bench.scenarios import SCENARIOS, Scenario, System
 
-BEGIN = "<!-- results of make bench: begin -->"
-END = "<!-- results of make bench: end -->"
+SECTION = "make bench"
 PICTURE = "benchmark-seconds.svg"
 LEAST_SCALE = 1.0
 
@@ -21,7 +21,7 @@ _NAMES = {
     System.ICEBERG: "Iceberg 1.10.0",
     System.SPARK: "Spark's Parquet writer",
 }
-_COLOURS = {
+COLOURS = {
     System.OURS: "#1f6feb",
     System.HUDI: "#8c959f",
     System.DELTA: "#bf8700",
@@ -29,15 +29,10 @@ _COLOURS = {
     System.SPARK: "#8250df",
 }
 _TIMES = "\N{MULTIPLICATION SIGN}"
-_LABEL_WIDTH, _BAR_WIDTH, _BAR_HEIGHT, _GAP = 300, 520, 14, 12
 
 
-class PageError(Exception):
-    """The results cannot be written into the page."""
-
-
-def write_page(document: Path, page: Path) -> list[Path]:
-    """Replace the results between `BEGIN` and `END`, and write the picture into the folder ``images`` beside the page.
+def write_result_page(document: Path, page: Path) -> list[Path]:
+    """Replace the results of scenarios in a page, and write the picture into the folder ``images`` beside the page.
 
     Returns:
         The written files.
@@ -56,13 +51,7 @@ def write_page(document: Path, page: Path) -> list[Path]:
         raise PageError(
             f"Measure these systems, too (--merge keeps the other results): {', '.join(missing)}."
         )
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise PageError(f"{page} lacks the lines {BEGIN!r} and {END!r}, which enclose the results.")
-    body = "\n".join(_section(facts, results))
-    page.write_text(f"{before}{BEGIN}\n\n{body}\n\n{END}{after}", encoding="utf-8")
+    write_section(page, SECTION, "\n".join(_section(facts, results)))
     picture = page.parent / "images" / PICTURE
     picture.write_text(seconds_picture(results), encoding="utf-8")
     return [page, picture]
@@ -113,7 +102,7 @@ def _result(results: Sequence[Result], scenario: str, system: System) -> Result:
 def _figure(result: Result, what: str) -> str:
     match what:
         case "speed":
-            return f"{_rounded(result.median_seconds)} s"
+            return f"{rounded(result.median_seconds)} s"
         case "memory":
             return f"{result.largest_peak_bytes / (1 << 20):,.0f} MiB"
         case "storage":
@@ -121,39 +110,22 @@ def _figure(result: Result, what: str) -> str:
     return f"{result.rows_read:,.0f} rows"
 
 
-def _rounded(seconds: float) -> str:
+def rounded(seconds: float) -> str:
+    """Return seconds with a precision of two or three digits."""
     return f"{seconds:,.0f}" if seconds >= 100 else f"{seconds:.1f}" if seconds >= 1 else f"{seconds:.2f}"
 
 
 def seconds_picture(results: Sequence[Result]) -> str:
     """Return an SVG picture with a bar for the seconds of each system; each scenario has a scale of its own."""
-    lines: list[str] = []
-    top = _GAP
+    groups = []
     for scenario in SCENARIOS:
         found = {each.system: each for each in results if each.scenario == scenario.name}
         measured = [found[system] for system in System if system in found and system is not System.SPARK]
-        if len(measured) < 2:
-            continue
-        longest = max(each.median_seconds for each in measured)
-        middle = top + len(measured) * _BAR_HEIGHT / 2 + 4
-        lines.append(
-            f'<text x="{_LABEL_WIDTH - 10}" y="{middle:.0f}" text-anchor="end">{escape(scenario.title)}</text>'
-        )
-        for each in measured:
-            width = max(2.0, _BAR_WIDTH * each.median_seconds / longest)
-            label = f"{_NAMES[each.system]}, {_rounded(each.median_seconds)} s"
-            lines.append(
-                f'<rect x="{_LABEL_WIDTH}" y="{top}" width="{width:.0f}" height="{_BAR_HEIGHT - 2}" '
-                f'fill="{_COLOURS[each.system]}"/>'
-                f'<text x="{_LABEL_WIDTH + width + 5:.0f}" y="{top + _BAR_HEIGHT - 4}" class="s">{label}</text>'
-            )
-            top += _BAR_HEIGHT
-        top += _GAP
-    width = _LABEL_WIDTH + _BAR_WIDTH + 180
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{top}" viewBox="0 0 {width} {top}">\n'
-        "<title>Seconds of each system; shorter bars are better</title>\n"
-        "<style>text { font: 13px sans-serif; fill: #57606a } .s { font-size: 11px }</style>\n"
-        + "\n".join(lines)
-        + "\n</svg>\n"
-    )
+        if len(measured) > 1:
+            groups.append((scenario.title, [_bar(each) for each in measured]))
+    return bars_picture("Seconds of each system; shorter bars are better", groups)
+
+
+def _bar(result: Result) -> Bar:
+    label = f"{_NAMES[result.system]}, {rounded(result.median_seconds)} s"
+    return Bar(label, result.median_seconds, COLOURS[result.system])

@@ -7,11 +7,19 @@ from datetime import datetime, timezone
 from itertools import groupby
 from pathlib import Path
 
+from bench.pictures import LinePlot
 from scale.measuring import Measurement
-from scale.page import markdown_table, write_section
-from scale.targets import Verdict, slopes, verdicts
+from scale.page import PAGE, markdown_table, write_section
+from scale.targets import LIMITS, Verdict, slopes, verdicts
 
 _KINDS = ("LIST", "GET", "HEAD", "PUT", "POST", "DELETE")
+_PICTURED = "mor9"
+"""The picture shows tables of this kind, because all operations are possible with them."""
+
+_LEAST_SECONDS = 0.001
+"""Resolution of the measured seconds."""
+
+_PLAN_SECONDS = LIMITS["upsert plan"].seconds or 0.0
 
 
 def print_report(measured: Sequence[Measurement], *, uses_cpu_time: bool) -> int:
@@ -83,13 +91,32 @@ def _documents(found: Iterable[Verdict]) -> list[dict[str, object]]:
     return [{**asdict(each), "is_met": each.is_met} for each in found]
 
 
-def write_page(measured: Sequence[Measurement], *, uses_cpu_time: bool) -> None:
-    """Write the figures of the largest tables, and the growth of all figures, into docs/scale.md."""
+def write_page(measured: Sequence[Measurement], *, uses_cpu_time: bool, page: Path = PAGE) -> None:
+    """Write the figures of the largest tables, and the growth of all figures, into a page, with pictures beside it."""
     largest = max(each.groups for each in measured)
-    write_section(
-        "plans", _figures_table([each for each in measured if each.groups == largest], uses_cpu_time)
+    of_largest = [each for each in measured if each.groups == largest]
+    write_section("plans", _figures_table(of_largest, uses_cpu_time), page)
+    write_section("growth", _growth_table(measured), page)
+    for store in sorted({each.store for each in measured if each.kind == _PICTURED}):
+        picture = growth_picture([each for each in measured if each.store == store])
+        (page.parent / "images" / f"scale-seconds-{store}.svg").write_text(picture, encoding="utf-8")
+
+
+def growth_picture(measured: Sequence[Measurement]) -> str:
+    """Return an SVG picture: how the seconds of each operation grow with the file groups of a table."""
+    lines: dict[str, list[tuple[float, float]]] = {}
+    for each in sorted(measured, key=lambda found: found.groups):
+        if each.kind == _PICTURED:
+            lines.setdefault(each.operation, []).append((each.groups, max(each.seconds, _LEAST_SECONDS)))
+    plot = LinePlot(
+        title="Seconds of each operation by the number of file groups of a merge-on-read table",
+        lines={name: points for name, points in lines.items() if len(points) > 1},
+        x_name="file groups of the table",
+        y_name="seconds",
+        limit=_PLAN_SECONDS,
+        limit_name=f"target of plans, health and archive: at most {_PLAN_SECONDS:g} s",
     )
-    write_section("growth", _growth_table(measured))
+    return plot.svg()
 
 
 def _figures_table(measured: Sequence[Measurement], uses_cpu_time: bool) -> str:

@@ -5,20 +5,16 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from bench.page_sections import PageError, write_section
 from bench.profiling.core_seconds import Profile
 from bench.profiling.table import step_table, system_name
 from bench.scenarios import scenario_named
 
-BEGIN = "<!-- results of make profile: begin -->"
-END = "<!-- results of make profile: end -->"
+SECTION = "make profile"
 LEAST_SCALE = 1.0
 
 
-class PageError(Exception):
-    """The results cannot be written into the page."""
-
-
-def write_page(results: Path, page: Path) -> list[Path]:
+def write_profile_page(results: Path, page: Path) -> list[Path]:
     """Replace the results in the page, and copy the flame graphs into the folder ``images`` beside it.
 
     Args:
@@ -33,14 +29,8 @@ def write_page(results: Path, page: Path) -> list[Path]:
     document = json.loads(results.read_text(encoding="utf-8"))
     profiles = [Profile(**each) for each in document["profiles"]]
     _refuse(document, profiles)
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise PageError(f"{page} lacks the lines {BEGIN!r} and {END!r}, which enclose the results.")
     written = [_copy_picture(results, page, profile) for profile in profiles]
-    body = "\n".join(_section(document, profiles))
-    page.write_text(f"{before}{BEGIN}\n\n{body}\n{END}{after}", encoding="utf-8")
+    write_section(page, SECTION, "\n".join(_section(document, profiles)))
     return [page, *written]
 
 

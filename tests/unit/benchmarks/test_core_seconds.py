@@ -7,14 +7,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bench.page_sections import PageError
 from bench.profiling.core_seconds import Profile, collapsed, profile_of, weigh
 from bench.profiling.flame_graph import flame_graph, short_name
-from bench.profiling.page import BEGIN, END, PageError, picture_name, write_page
+from bench.profiling.page import picture_name, write_profile_page
 from bench.profiling.processes import ProcessTime, Role, TreeTimes
 from bench.profiling.stacks import Stack
 from bench.profiling.steps import Step
 from bench.profiling.table import step_table
 
+BEGIN, END = (f"<!-- results of make profile: {edge} -->" for edge in ("begin", "end"))
 TIMES = TreeTimes(
     processes=(
         ProcessTime(pid=1, role=Role.DRIVER, cpu_seconds=1.0),
@@ -166,7 +168,7 @@ def page_in(folder: Path) -> Path:
 
 def test_the_page_gets_the_tables_and_pictures_of_a_whole_run(tmp_path: Path) -> None:
     page = page_in(tmp_path)
-    written = write_page(write_run(tmp_path, profile(), profile(system="hudi")), page)
+    written = write_profile_page(write_run(tmp_path, profile(), profile(system="hudi")), page)
     text = page.read_text(encoding="utf-8")
     assert text.startswith(f"# Before\n\n{BEGIN}\n")
     assert text.endswith(f"{END}\n\n# After\n")
@@ -191,7 +193,7 @@ def test_runs_of_small_scale_or_with_wrong_results_are_not_written_to_the_page(
     page = page_in(tmp_path)
     before = page.read_text(encoding="utf-8")
     with pytest.raises(PageError, match=message):
-        write_page(write_run(tmp_path, profile(correct=correct), scale=scale), page)
+        write_profile_page(write_run(tmp_path, profile(correct=correct), scale=scale), page)
     assert page.read_text(encoding="utf-8") == before
 
 
@@ -199,4 +201,4 @@ def test_a_page_without_markers_is_an_error(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     page.write_text("# Before\n", encoding="utf-8")
     with pytest.raises(PageError, match="lacks the lines"):
-        write_page(write_run(tmp_path, profile()), page)
+        write_profile_page(write_run(tmp_path, profile()), page)

@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from bench.result_page import BEGIN, END, PICTURE, PageError, write_page
+from bench.page_sections import PageError
+from bench.result_page import PICTURE, write_result_page
 from bench.results import Result
 from bench.scenarios import System
+
+BEGIN, END = (f"<!-- results of make bench: {edge} -->" for edge in ("begin", "end"))
 
 
 def result(system: System, seconds: float, **other: Any) -> dict[str, Any]:
@@ -50,7 +53,7 @@ def run_of(folder: Path, *results: dict[str, Any], scale: float = 1.0) -> Path:
 
 def test_the_page_has_a_row_for_each_ratio_and_a_picture(page: Path, tmp_path: Path) -> None:
     run = run_of(tmp_path, result(System.OURS, 1.0), result(System.HUDI, 123.0))
-    write_page(run, page)
+    write_result_page(run, page)
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n")
     assert text.endswith("after\n")
@@ -78,5 +81,5 @@ def test_other_runs_are_refused_and_leave_the_page(
     before = page.read_text(encoding="utf-8")
     run = run_of(tmp_path, *results, scale=scale)
     with pytest.raises(PageError, match=message):
-        write_page(run, page)
+        write_result_page(run, page)
     assert page.read_text(encoding="utf-8") == before

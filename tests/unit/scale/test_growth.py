@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scale import report
 from scale.growth import log_log_slope
 from scale.measuring import Measurement
-from scale.page import PAGE, write_section
+from scale.page import PAGE
 from scale.report import print_report, write_result
 from scale.targets import LIMITS, slopes, verdicts
 
@@ -27,11 +27,13 @@ def test_a_slope_needs_two_sizes_and_positive_figures(points: list[tuple[float, 
         log_log_slope(points)
 
 
-def a_measurement(operation: str = "sensor", groups: int = 1_000, **fields: float) -> Measurement:
+def a_measurement(
+    operation: str = "sensor", groups: int = 1_000, kind: str = "cow9", **fields: float
+) -> Measurement:
     figures = {"seconds": 0.1, "cpu_s": 0.05, "median_seconds": 0.1, "median_requests": 3.0, "peak_mib": 90.0}
     return Measurement(
         operation=operation,
-        kind="cow9",
+        kind=kind,
         groups=groups,
         store="disk",
         requests={"GET": 2, "LIST": 1},
@@ -80,14 +82,17 @@ def test_the_result_document_contains_figures_targets_and_growth(tmp_path: Path)
     assert (document["compared"], document["request_ms"]) == ("cpu_s", 20.0)
 
 
-def test_the_page_shows_the_largest_table_and_all_slopes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_page_shows_the_largest_table_and_all_slopes(tmp_path: Path) -> None:
     page = tmp_path / "scale.md"
     page.write_text(PAGE.read_text(encoding="utf-8"), encoding="utf-8")
-    monkeypatch.setattr(report, "write_section", lambda name, content: write_section(name, content, page))
-    measured = [a_measurement(groups=1_000, cpu_s=0.1), a_measurement(groups=10_000, cpu_s=0.1, seconds=0.4)]
-    report.write_page(measured, uses_cpu_time=False)
+    (tmp_path / "images").mkdir()
+    measured = [
+        a_measurement(groups=groups, cpu_s=0.1, seconds=0.4, kind=kind)
+        for groups in (1_000, 10_000)
+        for kind in ("cow9", "mor9")
+    ]
+    report.write_page(measured, uses_cpu_time=False, page=page)
+    assert "sensor, 0.4<" in (tmp_path / "images" / "scale-seconds-disk.svg").read_text(encoding="utf-8")
     written = page.read_text(encoding="utf-8")
     assert "| sensor | cow9 | disk | 0.40 | 90 | 3 | 1 LIST, 2 GET | seconds above 0.2 |" in written
     assert "| sensor | cow9 | disk | 1,000, 10,000 | 0.00 | 0.00 | 0.00 |" in written
