@@ -96,6 +96,10 @@ def test_the_page_shows_how_far_a_table_is_behind_its_sources(page: "Page", serv
     section = page.locator("section", has=page.get_by_role("heading", name="Sources"))
     row = section.locator("tr", has=page.get_by_role("link", name="orders"))
     row.get_by_role("cell", name="20", exact=True).wait_for()
+    # The table orders has four commits whose statistics count no rows, and then 16 updates of three rows each. The
+    # first commit completed three hours ago.
+    assert row.get_by_role("cell").nth(3).inner_text() == "48"
+    assert re.fullmatch(r"(3|3\.\d) h", row.get_by_role("cell").nth(4).inner_text())
     assert section.locator("text=neither an asset nor the configuration names this table").is_visible()
 
 
