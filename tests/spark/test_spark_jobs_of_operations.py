@@ -89,6 +89,11 @@ class Table:
         read_table(self.spark, self.base_path, filters=filters).toPandas()
 
 
+def of_one_key(spark: SparkSession) -> Counts:
+    """The driver has the row already. Spark 3.5 returns it without a job."""
+    return Counts(jobs=0, tasks=0) if spark.version.startswith("3.") else Counts(jobs=1, tasks=1)
+
+
 def test_copy_on_write(spark: SparkSession, tmp_path: Path) -> None:
     table, jobs = Table(spark, tmp_path, "COPY_ON_WRITE"), SparkJobs(spark)
     found = {
@@ -112,7 +117,7 @@ def test_copy_on_write(spark: SparkSession, tmp_path: Path) -> None:
         "clustering without sorting": Counts(jobs=1, tasks=2),
         "clustering with sorting": Counts(jobs=1, tasks=2),
         "snapshot read": Counts(jobs=1, tasks=2),
-        "read of one key": Counts(jobs=1, tasks=1),
+        "read of one key": of_one_key(spark),
     }
 
 

@@ -50,13 +50,15 @@ def with_indexes(oracle: Oracle) -> dict[str, str]:
 
 
 def compare_filters(judge, base_path: Path, reads: list[dict[str, str]]) -> None:
+    selective = set()
     for options in reads:
         found = [
             judge.compare(base_path, options, filters=filters, where=where).num_rows
             for filters, where in FILTERS
         ]
         total = judge.compare(base_path, options).num_rows
-        assert sum(0 < count < total for count in found) >= len(FILTERS) - 4, found
+        selective |= {number for number, count in enumerate(found) if 0 < count < total}
+    assert len(selective) >= len(FILTERS) - 4, selective
 
 
 @pytest.mark.thorough
