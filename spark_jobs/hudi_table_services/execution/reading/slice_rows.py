@@ -6,9 +6,9 @@ and reads the columns of the result only if a row fulfils the conditions. A slic
 because a row of a log file can replace, delete or partially update any row of the base file.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
@@ -30,6 +30,8 @@ from hudi_table_services.execution.reading.slice_parts import ReadWork, SlicePar
 from hudi_table_services.model.file_group import FileSlice
 from hudi_table_services.model.reading.predicate import ColumnPredicate
 from hudi_table_services.model.schema import META_COLUMNS
+from hudi_table_services.storage.log_files.slice_log import SliceLog, read_slice_log
+from hudi_table_services.storage.stores.paths import join_path
 from hudi_table_services.storage.stores.storage import Storage
 
 _PARTITION_PATH, _FILE_NAME = META_COLUMNS[3], META_COLUMNS[4]
@@ -45,6 +47,7 @@ class SliceReader:
         merging: how log files are merged; None to ignore log files.
         keys: the record keys that rows of the result can have; None if the conditions do not limit them.
         gone: two sentences for the user about a file that does not exist any more: what happened, and what to do.
+        had_no_rows: whether a log file that does not exist any more had no rows of the scan.
     """
 
     storage: Storage
@@ -54,6 +57,7 @@ class SliceReader:
     merging: LogMerging | None = None
     keys: frozenset[str] | None = None
     gone: tuple[str, str] = ("", "")
+    had_no_rows: Callable[[str], bool] | None = None
 
     def rows(self, part: SlicePart) -> Iterator[pa.Table]:
         """Yield the rows of a part of a slice that fulfil the conditions, in batches of bounded size, with `columns`.
@@ -78,11 +82,23 @@ class SliceReader:
 
     def _merged(self, file_slice: FileSlice, merging: LogMerging) -> Iterator[pa.Table]:
         needed = merging.reading(self.data_schema, self._needed.names).data_columns
-        with open_merged_slice(self.storage, file_slice, merging, needed) as merged:
+        log = self._log_of(file_slice, merging)
+        with open_merged_slice(self.storage, file_slice, merging, needed, log) as merged:
             for rows in merged.rows():
                 found = fulfilling(_with_places(rows, file_slice), self.predicates)
                 if found.num_rows:
                     yield found.select(self.columns.names)
+
+    def _log_of(self, file_slice: FileSlice, merging: LogMerging) -> SliceLog:
+        """Return the valid blocks of a slice. Deleted log files that had no rows of the scan are left out."""
+        try:
+            return read_slice_log(self.storage, file_slice, merging.visibility)
+        except ObjectNotFoundError as error:
+            remaining = _without_log(file_slice, error.path)
+            is_lost = remaining == file_slice or self.had_no_rows is None or not self.had_no_rows(error.path)
+            if is_lost:
+                raise
+        return self._log_of(remaining, merging)
 
     def _of_base_file(self, file: pq.ParquetFile, part: SlicePart) -> Iterator[pa.Table]:
         batch_rows = rows_per_batch(file)
@@ -162,6 +178,12 @@ def _with_meta(data_schema: pa.Schema) -> pa.Schema:
 
 def _of_names(data_schema: pa.Schema, names: set[str]) -> pa.Schema:
     return pa.schema([field for field in _with_meta(data_schema) if field.name in names])
+
+
+def _without_log(file_slice: FileSlice, path: str) -> FileSlice:
+    folder = file_slice.file_group_id.partition_path
+    kept = tuple(log for log in file_slice.log_files if join_path(folder, log.file_name) != path)
+    return replace(file_slice, log_files=kept)
 
 
 def _with_places(rows: pa.Table, file_slice: FileSlice) -> pa.Table:

@@ -215,8 +215,9 @@ class ObjectStoreStorage:
     def _size_and_tail(self, path: str) -> tuple[int, bytes]:
         """Return the size of an object and its last bytes, which hold the footer, or the whole content if it is small.
 
-        One request returns both. Azure has no request for the last bytes, and stores refuse this request for an empty
-        object; then only the size is read.
+        One request returns both. Azure has no request for the last bytes, some other stores refuse this request, and
+        all stores refuse it for an empty object; then a request for the size alone follows, and the last bytes are
+        empty. If the store does not answer at all, the request for the size raises the error.
         """
         if self.uri.startswith(_AZURE_SCHEMES):
             return self.size(path), b""

@@ -14,6 +14,7 @@ from hudi_table_services.planning.reading.column_predicates import parse_predica
 from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.stores.storage import Storage
 from hudi_table_services.tables.reading.table_scan import TableScan, plan_table_scan
+from hudi_table_services.tables.reading.unseen_logs import UnseenLogs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,6 +63,7 @@ def slice_reader(storage: Storage, scan: TableScan) -> SliceReader:
         merging=merging,
         keys=scan.keys,
         gone=scan.gone,
+        had_no_rows=UnseenLogs(storage, scan.visibility),
     )
 
 
