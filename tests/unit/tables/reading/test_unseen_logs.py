@@ -78,7 +78,7 @@ def test_a_read_needs_the_log_file_of_a_completed_write_that_was_undone_later(ta
     assert caught.value.path == seen
 
 
-def test_nobody_knows_the_log_files_of_archived_writes(table: LogTable) -> None:
+def test_log_files_of_archived_and_undone_writes_are_unknown(table: LogTable) -> None:
     scan = plan_read(table.storage, {})
     (seen,) = log_paths(scan)
     unknown = f"{seen.rpartition('_')[0]}_9-9-9"
