@@ -38,10 +38,10 @@ ENDED = ROOT / "build" / "test-groups"
 
 TIMES = ROOT / "build" / "test-times.json"
 GROUPS = (
-    "test-airflow-stack",
-    "test-spark",
-    "test-unit",
     "test-conformance",
+    "test-unit",
+    "test-spark",
+    "test-airflow-stack",
     "test-airflow",
     "test-e2e",
     "test-airflow31",

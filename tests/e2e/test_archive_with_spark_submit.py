@@ -64,6 +64,7 @@ def test_spark_submit_needs_only_the_script_and_the_archive(
     assert stored(base_path) == ROWS
 
 
+@pytest.mark.thorough
 def test_executors_of_a_standalone_cluster_write_files_with_the_archive(
     archive: Path, script: Path, variables: dict[str, str], tmp_path: Path
 ) -> None:

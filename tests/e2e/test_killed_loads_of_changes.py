@@ -73,6 +73,7 @@ def target(folder: Path, variables: dict[str, str]) -> Path:
     return folder / "target"
 
 
+@pytest.mark.thorough
 def test_a_load_that_is_killed_before_its_commit_is_done_again(
     folder: Path, variables: dict[str, str], target: Path
 ) -> None:

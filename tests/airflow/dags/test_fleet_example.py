@@ -32,6 +32,7 @@ def data_files(table: SmallTable) -> int:
     return sum(1 for stored in table.storage.list_files() if stored.path.endswith(".parquet"))
 
 
+@pytest.mark.thorough
 def test_each_service_runs_on_the_tables_that_need_it(
     tmp_path: Path, run_dag: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

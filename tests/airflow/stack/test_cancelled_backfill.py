@@ -18,6 +18,7 @@ from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_rs import read_snapshot
 from judges.table_files import files_below
 
+pytestmark = pytest.mark.thorough
 DAG_ID = "cancelled"
 LONG = 900.0
 LAST_DAY = "2013-01-03"
@@ -79,7 +80,6 @@ def days_in(table: Path) -> list[str]:
     return days
 
 
-@pytest.mark.thorough
 def test_all_runs_of_a_cancelled_backfill_end(api: AirflowApi, cancelled: list[str]) -> None:
     wait_until(lambda: "running" not in task_states(api), LONG, lambda: f"{task_states(api)}")
     assert not {"running", "queued"} & set(run_states(api))
@@ -124,7 +124,6 @@ def test_the_next_run_after_a_cancelled_backfill_completes_and_leaves_nothing_pe
     assert places(table) == []
 
 
-@pytest.mark.thorough
 @pytest.mark.at_the_end
 def test_a_repeated_backfill_runs_only_the_missing_days(
     api: AirflowApi, table: Path, cancelled: list[str]

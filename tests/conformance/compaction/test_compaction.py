@@ -59,6 +59,7 @@ def test_hudi_reads_the_same_rows_before_and_after_our_compaction(
 
 
 @ON_OLDEST
+@pytest.mark.thorough
 def test_hudi_continues_to_write_and_to_compact_after_our_compaction(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -80,6 +81,7 @@ def test_hudi_continues_to_write_and_to_compact_after_our_compaction(
 
 
 @ON_OLDEST
+@pytest.mark.thorough
 def test_we_execute_a_plan_of_hudi_beside_later_writes(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -100,6 +102,7 @@ def test_we_execute_a_plan_of_hudi_beside_later_writes(
 
 
 @ON_NEWEST
+@pytest.mark.thorough
 def test_hudi_lists_and_executes_our_plan_beside_later_writes(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -151,6 +154,7 @@ def test_we_take_over_our_execution_that_died_and_reuse_its_files(
 
 
 @ON_OLDEST
+@pytest.mark.thorough
 def test_hudi_writes_and_plans_after_we_cancelled_a_plan(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -165,6 +169,7 @@ def test_hudi_writes_and_plans_after_we_cancelled_a_plan(
 
 
 @ON_NEWEST
+@pytest.mark.thorough
 def test_hudi_cleans_log_files_that_we_compacted(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -190,6 +195,7 @@ def test_hudi_cleans_log_files_that_we_compacted(
 
 
 @ON_NEWEST
+@pytest.mark.thorough
 def test_the_metadata_table_of_hudi_stays_complete_after_our_compaction(
     hudi, compactor: Compactor, tmp_path: Path, oracle: Oracle
 ) -> None:

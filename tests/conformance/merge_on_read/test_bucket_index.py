@@ -152,6 +152,7 @@ def test_compactions_of_hudi_and_of_the_engine_merge_new_rows_of_log_files(
     table.check_buckets()
 
 
+@pytest.mark.thorough
 def test_hudi_and_the_engine_write_after_overwrites_by_each_other(table: BucketTable) -> None:
     table.hudi_writes(rows(range(20), 1))
     ours = [row for row in rows(range(30, 40), 2) if row[PARTITION] == "a"]
@@ -199,6 +200,7 @@ def test_options_that_contradict_a_table_of_hudi_are_refused(table: BucketTable)
 
 @pytest.mark.parametrize("oracle", cases(ORACLES, SAMPLED))
 @pytest.mark.parametrize("hashed", ["key", "text", "key,text"])
+@pytest.mark.thorough
 def test_hudi_and_the_engine_hash_the_same_fields_of_composite_keys(
     hudi, tmp_path: Path, oracle: Oracle, hashed: str
 ) -> None:

@@ -63,6 +63,7 @@ def test_hudi_reads_the_same_rows_before_and_after_our_clustering(
     assert by_hudi_rs(base_path) == before
 
 
+@pytest.mark.thorough
 def test_hudi_writes_compacts_and_cleans_after_our_clustering(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -86,6 +87,7 @@ def test_hudi_writes_compacts_and_cleans_after_our_clustering(
     assert by_hudi_rs(base_path) == expected
 
 
+@pytest.mark.thorough
 def test_hudi_executes_our_plan(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), logged_table(hudi(oracle.release), tmp_path / "t", oracle)
     expected, meta = snapshot(judge, base_path), with_meta(judge, base_path)
@@ -114,6 +116,7 @@ def test_we_execute_a_plan_of_hudi(hudi, engine: Engine, tmp_path: Path, oracle:
     assert by_hudi_rs(base_path) == expected
 
 
+@pytest.mark.thorough
 def test_hudi_undoes_our_clustering(hudi, engine: Engine, tmp_path: Path, oracle: Oracle) -> None:
     judge, base_path = hudi(oracle.release), logged_table(hudi(oracle.release), tmp_path / "t", oracle)
     expected = snapshot(judge, base_path)

@@ -138,6 +138,7 @@ def test_hudi_and_we_undo_dead_writes_of_ours(table: SharedTable) -> None:
 
 
 @pytest.mark.parametrize("seed", cases(range(2), [0]))
+@pytest.mark.thorough
 def test_rows_stay_correct_in_random_turns(table: SharedTable, seed: int) -> None:
     chosen = random.Random(f"{table.oracle} {seed}")
     model: Model = merged({}, some_rows(range(10), 1))

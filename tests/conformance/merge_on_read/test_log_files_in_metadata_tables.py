@@ -50,6 +50,7 @@ def check(table: SharedTable, model: Model, who: str) -> None:
 
 
 @pytest.mark.parametrize("creator", cases(["hudi", "engine"], ["engine"]))
+@pytest.mark.thorough
 def test_hudi_lists_and_skips_files_by_our_records_of_log_files(table: SharedTable, creator: str) -> None:
     first = some_rows(range(20), 1, PLAIN)
     if creator == "hudi":

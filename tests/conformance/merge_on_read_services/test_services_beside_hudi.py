@@ -77,6 +77,7 @@ def die(table: LogTable, marked: set[str]) -> None:
 
 
 @ORACLES
+@pytest.mark.thorough
 def test_hudi_compacts_again_after_we_undid_its_compaction(started: Started, oracle: Oracle) -> None:
     table = started(oracle).update(0, 1).update(2)
     files = table.data_files()
@@ -87,6 +88,7 @@ def test_hudi_compacts_again_after_we_undid_its_compaction(started: Started, ora
 
 
 @ORACLES
+@pytest.mark.thorough
 def test_our_clean_deletes_the_files_that_the_clean_of_hudi_deletes(
     started: Started, oracle: Oracle, tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_our_clean_deletes_the_files_that_the_clean_of_hudi_deletes(
 
 
 @ORACLES
+@pytest.mark.thorough
 def test_a_clean_keeps_the_files_of_a_pending_compaction_of_hudi(started: Started, oracle: Oracle) -> None:
     table = started(oracle).update(0, 1).compact().update(0, 2).update(1)
     settings = {"hoodie.compact.inline.max.delta.commits": "1"}
@@ -190,6 +193,7 @@ def test_we_restore_a_savepoint_of_hudi(started: Started, oracle: Oracle) -> Non
 
 
 @ORACLES
+@pytest.mark.thorough
 def test_hudi_restores_our_savepoint(started: Started, oracle: Oracle) -> None:
     table = started(oracle).update(0, 1)
     saved, before = table.save(), dict(table.model)

@@ -26,6 +26,7 @@ def _with_metadata_table(oracle: Oracle) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
+@pytest.mark.thorough
 def test_an_option_switches_the_metadata_table_off_and_hudi_rebuilds_it_with_our_commits(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:

@@ -43,6 +43,7 @@ def test_reads_of_a_merge_on_read_table_are_correct_after_each_change(
 
 @pytest.mark.oracles(V6_OLD, V8, V9)
 @pytest.mark.parametrize("oracle", cases(ORACLES, [V6_OLD]))
+@pytest.mark.thorough
 def test_reads_of_a_copy_on_write_table_are_correct_after_each_change(
     hudi, engine: Engine, tmp_path: Path, oracle: Oracle
 ) -> None:

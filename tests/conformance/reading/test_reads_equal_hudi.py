@@ -119,6 +119,7 @@ def test_reads_beside_a_pending_compaction_return_the_rows_of_hudi(
 
 
 @newest
+@pytest.mark.thorough
 def test_reads_of_overwritten_partitions_return_the_rows_of_hudi(
     hudi, tmp_path: Path, oracle: Oracle
 ) -> None:
@@ -151,6 +152,7 @@ def test_reads_of_added_and_widened_columns_return_the_rows_of_hudi(
 
 
 @pytest.mark.parametrize("oracle", cases([V8, V9], [V9]))
+@pytest.mark.thorough
 def test_filters_find_the_same_rows_with_and_without_indexes_of_hudi(
     hudi, tmp_path: Path, oracle: Oracle
 ) -> None:

@@ -147,7 +147,7 @@ class Failure:
             return True
 
 
-@parameters(sampled=1)
+@parameters(sampled=0)
 def test_each_change_is_loaded_once_after_a_failed_call(
     tmp_path: Path, chain: CountedChain, case: Any
 ) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 from hudi_table_services.execution.file_groups import WriteTask, write_file_group
 from hudi_table_services.execution.staging import BASE_ROW_COLUMN, CHANGE_COLUMN
@@ -40,6 +41,7 @@ def merge(root: str, base_name: str) -> tuple[int, int]:
     return stat.num_writes, peak_memory_bytes()
 
 
+@pytest.mark.thorough
 def test_the_memory_of_a_merge_does_not_grow_with_the_base_file(tmp_path: Path) -> None:
     spawn = multiprocessing.get_context("spawn")
     peaks = {}

@@ -38,6 +38,7 @@ def table(shape: TableShape, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_loader_sees_the_newest_version_of_every_file_group(table: Path, shape: TableShape) -> None:
     listed = load_snapshot(LocalStorage(str(table)), metadata_enable=False)
     assert {each.file_group_id for each in listed.all_slices} == set(map(shape.group_id, range(GROUPS)))

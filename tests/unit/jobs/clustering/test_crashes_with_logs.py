@@ -108,6 +108,7 @@ def test_a_job_that_dies_at_any_change_is_completed_by_its_next_attempt(
 @EACH_JOB
 @pytest.mark.parametrize("version", cases([TableVersion.V6, TableVersion.V9], [TableVersion.V9]))
 @pytest.mark.parametrize("after", cases([False, True], [True]))
+@pytest.mark.thorough
 def test_a_failure_of_any_call_gives_an_error_or_success_and_the_next_attempt_completes(
     name: str, version: TableVersion, after: bool
 ) -> None:

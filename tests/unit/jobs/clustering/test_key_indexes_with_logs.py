@@ -35,6 +35,7 @@ def cluster(table: LogTable) -> None:
 
 
 @VERSIONS
+@pytest.mark.thorough
 def test_the_indexes_equal_the_rows_after_a_clustering(tmp_path: Path, version: int) -> None:
     table = a_table_with_logs(tmp_path / "t", version)
     before = {s.file_group_id for s in table.slices()}

@@ -72,6 +72,7 @@ def change(table: LogTable, operation: str, rows: list[Row]) -> None:
 @pytest.mark.parametrize(
     ("version", "seed"), [(version, seed) for version, seeds in SEEDS.items() for seed in seeds]
 )
+@pytest.mark.thorough
 def test_random_changes_keep_the_indexes_equal_to_the_rows(tmp_path: Path, version: int, seed: int) -> None:
     table = new_indexed_table(tmp_path / "t", version)
     drawn = random.Random(seed)
