@@ -13,7 +13,7 @@ from doc_sources import blocks_in
 
 from support.airflow.run_states import hidden_failures
 
-# tests/readers runs the blocks of readers.md; tests/spark/sources runs blocks of start.md.
+# tests/readers runs the blocks of readers.md; tests/spark runs blocks of start.md and of the pages about reads.
 ELSEWHERE = "docs/readers.md"
 # These blocks need a table, or a package that tests of Airflow lack.
 NEEDED = (
