@@ -37,8 +37,8 @@ COPIES = 12
 SEVERAL_YEARS = (
     f"SELECT source.*, copies.id AS copy, rand(1) AS luck FROM source CROSS JOIN range({COPIES}) AS copies"
 )
-"""The random numbers cannot be compressed. Without them, the files of all copies are so small (27 MiB) that the job's own
-process writes them."""
+"""The random numbers cannot be compressed. Without them, the files of all copies are so small (27 MiB) that the process
+of the job writes them."""
 HERE = Path(__file__).parent
 OVERRIDE = """
 services:
