@@ -35,7 +35,7 @@ WORKERS = ("spark-worker-1", "spark-worker-2")
 YEAR_KEYS = ["date", "carrier", "flight", "origin", "copy"]
 COPIES = 12
 SEVERAL_YEARS = (
-    f"SELECT source.*, copies.id AS copy, rand(1) AS luck FROM source CROSS JOIN range({COPIES}) AS copies"
+    f"SELECT source.*, copies.id AS copy, rand(1) AS noise FROM source CROSS JOIN range({COPIES}) AS copies"
 )
 """The random numbers cannot be compressed. Without them, the files of all copies are so small (27 MiB) that the process
 of the job writes them."""
