@@ -5,7 +5,8 @@ an earlier write, a scan that was planned earlier, and the changes since an earl
 """
 
 import random
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +14,25 @@ import pyarrow as pa
 
 from hudi_table_services.errors import HudiTableServiceError
 from hudi_table_services.model.instant import Action
+from hudi_table_services.model.schema import META_COLUMNS
+from hudi_table_services.model.timeline import Timeline
 from hudi_table_services.options.reading.read_options import change_request
+from hudi_table_services.storage.clock import SystemClock
 from hudi_table_services.storage.file_slices import first_write_time
 from hudi_table_services.storage.stores.local import LocalStorage
+from hudi_table_services.storage.table_store import read_table_config
+from hudi_table_services.storage.timeline_store import TimelineStore
+from hudi_table_services.tables.archived_timeline import ArchivedTimeline
 from hudi_table_services.tables.reading.change_scan import KEY_COLUMNS, plan_changes
 from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_scan
 from hudi_table_services.tables.reading.table_scan import TableScan
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_judge import HudiRefusedError
-from judges.reading.reads_compared import ComparingJudge
+from judges.reading.reads_compared import ComparingJudge, Row, counted_rows
 from judges.rows import KEY, Model, assert_rows_equal
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, window
 
+COMMIT_TIME = META_COLUMNS[0]
 _BEFORE_RETENTION = "Cleaner cleaned up the timestamp of interest"
 
 
@@ -68,7 +76,7 @@ class RememberedReads:
         self._moments: list[Moment] = []
         self._turn = 0
         self.counts = dict.fromkeys(("time travel", "planned earlier", "changes"), 0)
-        self.compared = dict.fromkeys(("latest", "time travel", "window"), 0)
+        self.compared = Counter(dict.fromkeys(("latest", "time travel", "window"), 0))
 
     def look(self, model: Model, change: str, read_optimized: Model | None = None) -> None:
         """Read the table in every way, after one change.
@@ -134,12 +142,40 @@ class RememberedReads:
         """Compare the changes between two moments, or since a moment."""
         last = self._turn if end is None else end.turn
         inside = [each for each in self._moments if begin.turn <= each.turn <= last]
+        may_lack = self._rows_that_hudi_may_lack(begin, end)
+        options = window(begin.visible, end.visible if end else "")
         try:
-            judge.compare(self._base_path, window(begin.visible, end.visible if end else ""))
+            judge.compare(self._base_path, options, may_lack=may_lack)
         except HudiTableServiceError as error:
             self._accept(error, inside)
         else:
-            self.compared["window"] += 1
+            self.compared["window" if may_lack is None else "window with lost files"] += 1
+
+    def _rows_that_hudi_may_lack(self, begin: Moment, end: Moment | None) -> Callable[[Row], bool] | None:
+        """Tell which rows of a window Hudi may lack; None if it must return all of them (docs/differences.md).
+
+        If files of commits of the window were deleted, or commits are archived, Hudi from 1.1 on returns the rows of
+        the newest state that the commits of the window wrote. Hudi 0.15 leaves out archived commits.
+        """
+        timeline = load_snapshot(self._storage, ()).timeline
+        first = first_write_time(timeline) or ""
+        archived = ArchivedTimeline(self._storage, read_table_config(self._storage))
+        has_archived = begin.requested < first or bool(archived.writes_completed_after(begin.visible))
+        if not has_archived and not self._has_lost_files(timeline, begin.visible, end.visible if end else "9"):
+            return None
+        newest = counted_rows(self._rows(plan_read(self._storage, {})))
+
+        def may_lack(row: Row) -> bool:
+            return row not in newest or dict(row)[COMMIT_TIME] < first
+
+        return may_lack
+
+    def _has_lost_files(self, timeline: Timeline, after: str, until: str) -> bool:
+        """Whether a file of a commit that became visible in a window does not exist any more."""
+        store = TimelineStore(self._storage, read_table_config(self._storage), SystemClock())
+        commits = [each for each in timeline.completed_writes if after < each.visible_from <= until]
+        stats = (stat for each in commits for stat in store.commit_metadata(each).write_stats)
+        return any(not (self._base_path / stat.path).exists() for stat in stats)
 
     def _rows(self, scan: TableScan) -> pa.Table:
         found = list(rows_of_scan(self._storage, scan))
