@@ -108,7 +108,9 @@ def assert_same_rows(
     if may_lack is not None:
         surplus = Counter({row: count for row, count in surplus.items() if not may_lack(row)})
     difference = f"only Hudi reads {_some(missing)}; only this project reads {_some(surplus)}"
-    assert not missing and not surplus, f"{what}: this project and Hudi read different rows; {difference}"
+    assert missing.total() + surplus.total() == 0, (
+        f"{what}: this project and Hudi read different rows; {difference}"
+    )
 
 
 def counted_rows(rows: pa.Table) -> Counter[Row]:

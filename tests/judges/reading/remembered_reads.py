@@ -161,7 +161,9 @@ class RememberedReads:
         first = first_write_time(timeline) or ""
         archived = ArchivedTimeline(self._storage, read_table_config(self._storage))
         has_archived = begin.requested < first or bool(archived.writes_completed_after(begin.visible))
-        if not has_archived and not self._has_lost_files(timeline, begin.visible, end.visible if end else "9"):
+        if not has_archived and not self._has_lost_files(
+            timeline, begin.visible, end.visible if end else "9"
+        ):
             return None
         newest = counted_rows(self._rows(plan_read(self._storage, {})))
 
