@@ -28,6 +28,7 @@ from hudi_table_services.tables.reading.planned_reads import plan_read, rows_of_
 from hudi_table_services.tables.reading.table_scan import TableScan
 from hudi_table_services.tables.snapshots.snapshot_loader import load_snapshot
 from judges.hudi_judge import HudiRefusedError
+from judges.oracle import V6_OLD
 from judges.reading.reads_compared import ComparingJudge, Row, counted_rows
 from judges.rows import KEY, Model, assert_rows_equal
 from support.reading.read_here import AS_OF, READ_OPTIMIZED, window
@@ -142,16 +143,18 @@ class RememberedReads:
         """Compare the changes between two moments, or since a moment."""
         last = self._turn if end is None else end.turn
         inside = [each for each in self._moments if begin.turn <= each.turn <= last]
-        may_lack = self._rows_that_hudi_may_lack(begin, end)
+        may_lack = self._rows_that_hudi_may_lack(judge, begin, end)
         options = window(begin.visible, end.visible if end else "")
         try:
             judge.compare(self._base_path, options, may_lack=may_lack)
         except HudiTableServiceError as error:
             self._accept(error, inside)
         else:
-            self.compared["window" if may_lack is None else "window with lost files"] += 1
+            self.compared["window" if may_lack is None else "window that Hudi reads in part"] += 1
 
-    def _rows_that_hudi_may_lack(self, begin: Moment, end: Moment | None) -> Callable[[Row], bool] | None:
+    def _rows_that_hudi_may_lack(
+        self, judge: ComparingJudge, begin: Moment, end: Moment | None
+    ) -> Callable[[Row], bool] | None:
         """Tell which rows of a window Hudi may lack; None if it must return all of them (docs/differences.md).
 
         If files of commits of the window were deleted, or commits are archived, Hudi from 1.1 on returns the rows of
@@ -167,10 +170,9 @@ class RememberedReads:
             return None
         newest = counted_rows(self._rows(plan_read(self._storage, {})))
 
-        def may_lack(row: Row) -> bool:
-            return row not in newest or dict(row)[COMMIT_TIME] < first
-
-        return may_lack
+        if judge.release == V6_OLD.release:
+            return lambda row: dict(row)[COMMIT_TIME] < first
+        return lambda row: row not in newest
 
     def _has_lost_files(self, timeline: Timeline, after: str, until: str) -> bool:
         """Whether a file of a commit that became visible in a window does not exist any more."""
